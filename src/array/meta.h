@@ -1,0 +1,62 @@
+// What one array is and how it is stored.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "array/dtype.h"
+#include "codec/spec.h"
+#include "grid/chunk_grid.h"
+#include "grid/strided_copy.h"
+
+namespace chunkwise {
+
+enum class Storage {
+  chunked,     // a grid of encoded chunks
+  contiguous,  // one run of bytes in C order
+  compact,     // inside the metadata (HDF5), at most 64 KiB
+};
+
+inline constexpr Index kUnlimited = -1;
+
+/// Value type.
+struct ArrayMeta {
+  std::string path;  // "/group/name"
+  DType dtype;
+  Shape shape;
+  /// HDF5/netCDF maximum extents, kUnlimited where an axis may grow. Same rank as shape.
+  Shape max_shape;
+  /// A name per axis, "" where an axis has none; empty if no axis has.
+  std::vector<std::string> dims;
+
+  Storage storage = Storage::chunked;
+  /// Smallest decodable box. For contiguous and compact: how the source cuts itself (any split along the slowest axes
+  /// is possible, see cut_linear in source.h). Every length >= 1, also for empty axes.
+  Shape chunk;
+  ElementLayout layout;
+  CodecSpecs codecs;
+  /// Chunks at the edge are stored in full size (HDF5, Zarr); false: clipped (contiguous).
+  bool pads_edges = true;
+  /// HDF5 H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS: overhanging chunks are stored without codecs.
+  bool raw_edges = false;
+  /// What a never-written element reads as: dtype.bytes bytes in layout.byte_order. Empty: undefined, reads as zeros.
+  /// Not the `_FillValue` attribute: that one is in the attributes.
+  std::vector<std::byte> fill;
+
+  /// Why the elements cannot be rechunked or moved to another format ("type is compound"); empty: they can.
+  std::string unsupported;
+  /// Bytes on disk of all stored chunks, and how many there are of n_chunks.
+  std::uint64_t stored_bytes = 0;
+  Index n_stored_chunks = 0;
+
+  ChunkGrid grid() const { return ChunkGrid(shape, chunk); }
+  /// Decoded bytes of a full chunk. Checked: Error{corrupt} on overflow.
+  std::size_t chunk_bytes() const;
+};
+
+/// True if an encoded chunk of `a` is an encoded chunk of `b` bit for bit (shape, chunk, dtype, layout, codecs, edges).
+bool same_encoding(const ArrayMeta& a, const ArrayMeta& b);
+
+}  // namespace chunkwise

@@ -1,0 +1,54 @@
+// The memory budget: a fixed number of bytes, handed out as leases in first-come order.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <stop_token>
+
+namespace chunkwise {
+
+/// Thread-safe. A task takes one lease, first, and never grows it, so waiting cannot deadlock.
+class MemoryBudget {
+ public:
+  /// Returned bytes come back to the budget when the lease dies. Movable.
+  class Lease {
+   public:
+    Lease() = default;
+    Lease(Lease&& other) noexcept;
+    Lease& operator=(Lease&& other) noexcept;
+    ~Lease() { reset(); }
+    std::uint64_t bytes() const { return bytes_; }
+    explicit operator bool() const { return owner_ != nullptr; }
+    void reset();
+
+   private:
+    friend class MemoryBudget;
+    Lease(MemoryBudget* owner, std::uint64_t bytes) : owner_(owner), bytes_(bytes) {}
+    MemoryBudget* owner_ = nullptr;
+    std::uint64_t bytes_ = 0;
+  };
+
+  explicit MemoryBudget(std::uint64_t capacity_bytes) : capacity_bytes_(capacity_bytes) {}
+
+  /// Blocks in first-come order until `bytes` are free; returns an empty lease if `stop` is requested first.
+  /// Throws Error{internal} if `bytes` exceeds the capacity: the planner must not let that happen.
+  Lease take(std::uint64_t bytes, std::stop_token stop);
+
+  std::uint64_t capacity_bytes() const { return capacity_bytes_; }
+  /// The most bytes that were out at once.
+  std::uint64_t peak_bytes() const;
+
+ private:
+  void give_back(std::uint64_t bytes);
+
+  const std::uint64_t capacity_bytes_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::uint64_t used_bytes_ = 0;
+  std::uint64_t peak_bytes_ = 0;
+  std::uint64_t next_ticket_ = 0;
+  std::uint64_t serving_ = 0;
+};
+
+}  // namespace chunkwise

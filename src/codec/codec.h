@@ -1,0 +1,30 @@
+// One codec: bytes to bytes.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "base/bytes.h"
+
+namespace chunkwise {
+
+/// Bound to one array's element size and parameters; immutable and thread-safe.
+class Codec {
+ public:
+  virtual ~Codec() = default;
+
+  /// Upper bound of what encode makes of this many bytes; also accepted from other writers with slack (see chain.h).
+  virtual std::size_t max_encoded_bytes(std::size_t decoded_bytes) const = 0;
+  /// Memory one thread needs while it encodes or decodes, besides input and output.
+  virtual std::size_t scratch_bytes(std::size_t decoded_bytes) const {
+    (void)decoded_bytes;
+    return 0;
+  }
+  /// Replaces `encoded` (its block is reused). Throws Error{unsupported} where the codec has a size limit.
+  virtual void encode(ByteView decoded, Bytes& encoded) const = 0;
+  /// Replaces `decoded`. Throws Error{corrupt} on any malformed input and when the result would pass
+  /// `max_decoded_bytes`; never reads or writes out of bounds, never allocates more than max_decoded_bytes + O(1 MiB).
+  virtual void decode(ByteView encoded, std::size_t max_decoded_bytes, Bytes& decoded) const = 0;
+};
+
+}  // namespace chunkwise

@@ -1,0 +1,53 @@
+// The table of codecs: a new codec is one .cc file and one row.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "codec/codec.h"
+#include "codec/spec.h"
+
+namespace chunkwise {
+
+/// A codec owns every spelling of itself. Function members may be null where the spelling does not exist.
+struct CodecRow {
+  std::string_view name;     // canonical, also on the command line: "deflate"
+  std::string_view alias;    // second command-line spelling ("zlib"), or empty
+  std::string_view summary;  // for the table in the README
+  std::string_view usage;    // "deflate[:LEVEL]  zlib stream, level 1-9 (default 1)" for --help and error hints
+
+  std::unique_ptr<Codec> (*bind)(const CodecSpec& spec, std::size_t element_bytes);
+  /// Arguments after the name: "blosc:zstd:5:shuffle" -> {"zstd", "5", "shuffle"}. Throws Error{usage}.
+  CodecSpec (*parse)(std::span<const std::string_view> arguments);
+  /// The inverse: "deflate:1".
+  std::string (*print)(const CodecSpec& spec);
+
+  int hdf5_filter;  // 0: none
+  CodecSpec (*from_hdf5)(std::span<const unsigned> cd_values);
+  std::vector<unsigned> (*to_hdf5)(const CodecSpec& spec, std::size_t element_bytes, std::size_t chunk_bytes);
+
+  std::string_view zarr2_id;  // empty: none
+  CodecSpec (*from_zarr2)(const Json& config);
+  Json (*to_zarr2)(const CodecSpec& spec, std::size_t element_bytes);
+
+  std::string_view zarr3_name;   // empty: none
+  std::string_view zarr3_alias;  // also read, e.g. "numcodecs.zlib"
+  CodecSpec (*from_zarr3)(const Json& configuration);
+  Json (*to_zarr3)(const CodecSpec& spec, std::size_t element_bytes);  // the "configuration" object
+};
+
+std::span<const CodecRow> codec_rows();
+const CodecRow* find_codec(std::string_view name);
+const CodecRow* find_codec_by_hdf5(int filter);
+const CodecRow* find_codec_by_zarr2(std::string_view id);
+const CodecRow* find_codec_by_zarr3(std::string_view name);
+
+/// "shuffle,deflate:1", "zstd:3", "none" (empty result). Throws Error{usage} with a suggestion for unknown names.
+CodecSpecs parse_codecs(std::string_view text);
+
+}  // namespace chunkwise

@@ -1,0 +1,41 @@
+// The table of formats: a new format is one folder and one row.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "array/dataset.h"
+
+namespace chunkwise {
+
+struct FormatRow {
+  std::string_view name;      // "nc4", "h5", "zarr2", "zarr3"
+  std::string_view summary;   // for --help and the README
+  std::string_view suffixes;  // space separated, that choose this format for a target: ".nc .nc4"
+  bool is_directory;          // the target is a directory
+
+  /// True if `path` looks like this format; never throws for foreign content.
+  bool (*probe)(const std::string& path);
+  /// Throws Error{corrupt}, Error{unsupported}, Error{io}.
+  std::unique_ptr<Reader> (*open)(const std::string& path);
+  /// Rewrites a hierarchy read from any format into the one this format would store with "keep": maps codecs and
+  /// layouts to ones its ordinary readers understand, invents what must exist, lists notes and losses. What cannot be
+  /// stored at all (an array's type) is a loss too. With losses allowed the result leaves them out.
+  void (*adapt)(Hierarchy& tree, AdaptReport& report);
+  /// Throws Error{unsupported} if an array's chunks or codecs, after the user's request, cannot be stored.
+  void (*check)(const Hierarchy& tree);
+  /// Creates the dataset at `path` (which must not exist, or be an empty directory). Holds no open references to tree.
+  std::unique_ptr<Writer> (*create)(const std::string& path, const Hierarchy& tree);
+};
+
+std::span<const FormatRow> format_rows();
+/// Null if unknown.
+const FormatRow* find_format(std::string_view name);
+/// Probes all formats. Throws Error{not_found} "no such file" or "not a dataset" naming what was looked for.
+const FormatRow& detect_format(const std::string& path);
+/// By suffix; null if it tells nothing.
+const FormatRow* format_by_suffix(const std::string& path);
+
+}  // namespace chunkwise

@@ -1,0 +1,38 @@
+// A target that becomes visible only when it is complete.
+#pragma once
+
+#include <string>
+
+namespace chunkwise {
+
+enum class TargetKind { file, directory };
+
+/// Reserves a temporary name beside `final_path` (".<name>.rechunk-<pid>-<random>", same file system). Until publish()
+/// nothing stands under the final name; an unpublished target is removed by the destructor.
+class StagedTarget {
+ public:
+  /// Throws Error{exists} if the final path exists and `overwrite` is false; with it, only a regular file (kind file)
+  /// or a Zarr directory (kind directory: .zgroup, .zarray or zarr.json inside) is ever replaced, a foreign folder is
+  /// refused with Error{exists}. Throws Error{not_found} if the parent directory is missing, Error{io} if it is not
+  /// writable. Creates an empty directory for kind directory, nothing for kind file.
+  StagedTarget(std::string final_path, TargetKind kind, bool overwrite);
+  ~StagedTarget();
+  StagedTarget(const StagedTarget&) = delete;
+  StagedTarget& operator=(const StagedTarget&) = delete;
+
+  /// Where to write.
+  const std::string& path() const { return temporary_path_; }
+  /// fsyncs the parent, renames (exchanging with an old target, which is then removed), fsyncs again.
+  void publish();
+  /// Leaves the temporary where it is (verification failed); returns its path.
+  std::string keep();
+
+ private:
+  std::string final_path_;
+  std::string temporary_path_;
+  TargetKind kind_;
+  bool overwrite_;
+  bool done_ = false;
+};
+
+}  // namespace chunkwise

@@ -1,0 +1,54 @@
+// Bytes by key: a directory tree, later object stores.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+
+namespace chunkwise {
+
+/// One readable object (file). Thread-safe; reads are positional.
+class Object {
+ public:
+  virtual ~Object() = default;
+  virtual std::uint64_t size_bytes() const = 0;
+  /// Fills all of `out`. Throws Error{corrupt} if the range passes the end, Error{io} if the system refuses.
+  virtual void read(std::uint64_t offset, MutableByteView out) const = 0;
+};
+
+/// Keys are '/'-separated, relative, without "." and ".." parts; anything else throws Error{corrupt}.
+/// Absence is a value; every other failure throws Error{io} naming the key. Thread-safe.
+class Store {
+ public:
+  struct Entry {
+    std::string name;        // one path component
+    bool is_prefix = false;  // a directory
+  };
+
+  virtual ~Store() = default;
+  /// Null if there is no such object.
+  virtual std::unique_ptr<Object> open(std::string_view key) const = 0;
+  /// The whole object; nothing if absent. Throws Error{corrupt} if it is larger than `max_bytes`.
+  virtual std::optional<Bytes> read(std::string_view key, std::uint64_t max_bytes) const = 0;
+  virtual std::optional<std::uint64_t> size_bytes(std::string_view key) const = 0;
+  /// Creates or replaces the object and the prefixes above it. Not durable before sync().
+  virtual void write(std::string_view key, ByteView bytes) = 0;
+  /// Direct children of a prefix ("" is the root), sorted by name; empty if there is none.
+  virtual std::vector<Entry> list(std::string_view prefix) const = 0;
+  /// Makes everything written durable.
+  virtual void sync() = 0;
+};
+
+/// A directory as a store. The directory need not exist before the first write. Symbolic links are followed only while
+/// they stay inside the root.
+std::unique_ptr<Store> open_directory_store(const std::string& root);
+
+/// A single local file for positional reads. Throws Error{not_found}, Error{io}.
+std::unique_ptr<Object> open_file_object(const std::string& path);
+
+}  // namespace chunkwise
