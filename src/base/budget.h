@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <stop_token>
 
@@ -11,7 +12,7 @@ namespace chunkwise {
 /// Thread-safe. A task takes one lease, first, and never grows it, so waiting cannot deadlock.
 class MemoryBudget {
  public:
-  /// Returned bytes come back to the budget when the lease dies. Movable.
+  /// Its bytes come back to the budget when the lease dies, which must be before the budget does. Movable.
   class Lease {
    public:
     Lease() = default;
@@ -48,7 +49,7 @@ class MemoryBudget {
   std::uint64_t used_bytes_ = 0;
   std::uint64_t peak_bytes_ = 0;
   std::uint64_t next_ticket_ = 0;
-  std::uint64_t serving_ = 0;
+  std::deque<std::uint64_t> waiting_;  // tickets, first come first
 };
 
 }  // namespace chunkwise
