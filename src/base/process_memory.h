@@ -1,0 +1,16 @@
+// What this process uses, and how much it may.
+#pragma once
+
+#include <cstdint>
+
+namespace chunkwise {
+
+/// Resident set size now / its maximum so far. 0 where the system does not tell.
+std::uint64_t resident_bytes();
+std::uint64_t peak_resident_bytes();
+
+/// Memory this process could still get: the least of the machine's available memory, the room under the limits of its cgroup
+/// and RLIMIT_AS. Never 0.
+std::uint64_t available_memory_bytes();
+
+}  // namespace chunkwise

@@ -1,0 +1,306 @@
+#include "rechunk/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/sizes.h"
+#include "codec/chain.h"
+
+namespace chunkwise {
+namespace {
+
+constexpr std::uint64_t kMiB = 1u << 20;
+/// Bookkeeping per source chunk of a tile: its id, address, and presence.
+constexpr std::uint64_t kBytesPerRead = 48;
+/// A thread's stack and the allocator's own room for it.
+constexpr std::uint64_t kThreadBytes = 640u << 10;
+/// A contiguous source pays about this much per separate run, in bytes it could have read instead.
+constexpr double kRunCost_bytes = 32.0 * 1024;
+constexpr std::uint64_t kLinearCut_bytes = kMiB;
+
+std::uint64_t saturating_mul(std::uint64_t a, std::uint64_t b) {
+  return checked_mul(a, b).value_or(std::numeric_limits<std::uint64_t>::max());
+}
+
+std::uint64_t shape_bytes(const Shape& shape, std::size_t element_bytes) {
+  std::uint64_t bytes = element_bytes;
+  for (Index length : shape) bytes = saturating_mul(bytes, static_cast<std::uint64_t>(std::max<Index>(length, 0)));
+  return bytes;
+}
+
+Shape clip(const Shape& shape, const Shape& array) {
+  Shape result = shape;
+  for (int axis = 0; axis < shape.rank(); ++axis) result[axis] = std::min(shape[axis], std::max<Index>(array[axis], 1));
+  return result;
+}
+
+/// Tile lengths worth trying on one axis: whole target chunks, the distinct ceil(n/k), thinned to `most`.
+std::vector<Index> lengths_on_axis(Index extent, Index chunk, std::size_t most) {
+  const Index n = ceil_div(std::max<Index>(extent, 1), chunk);
+  std::vector<Index> counts;
+  for (Index k = 1; k <= n;) {
+    const Index count = ceil_div(n, k);
+    if (counts.empty() || counts.back() != count) counts.push_back(count);
+    if (count == 1) break;
+    // The smallest k with a smaller count; after many steps go on geometrically.
+    k = counts.size() < most / 2 + 1 ? k + 1 : std::max(k + 1, k + k / 2);
+  }
+  if (counts.empty() || counts.back() != 1) counts.push_back(1);
+  if (counts.size() > most) {
+    std::vector<Index> thinned;
+    for (std::size_t i = 0; i < most; ++i) thinned.push_back(counts[i * (counts.size() - 1) / (most - 1)]);
+    counts = std::move(thinned);
+  }
+  std::vector<Index> lengths;
+  for (Index count : counts) lengths.push_back(count * chunk);
+  return lengths;
+}
+
+/// Cost of reading the source once per tile, in bytes-like units: relative among tiles of one array.
+double read_cost(const ArrayMeta& source, const Shape& tile) {
+  if (source.storage == Storage::chunked) {
+    double reads = 1;
+    for (int axis = 0; axis < tile.rank(); ++axis)
+      reads *= static_cast<double>(reads_along_axis(source.shape[axis], source.chunk[axis], tile[axis]));
+    return reads * static_cast<double>(source.chunk_bytes());
+  }
+  // A run is all of the fastest axes that a tile spans, times the tile's length on the next one.
+  double run_bytes = static_cast<double>(source.dtype.bytes);
+  for (int axis = tile.rank() - 1; axis >= 0; --axis) {
+    run_bytes *= static_cast<double>(std::min(tile[axis], source.shape[axis]));
+    if (tile[axis] < source.shape[axis]) break;
+  }
+  return static_cast<double>(shape_bytes(source.shape, source.dtype.bytes)) * (1 + kRunCost_bytes / run_bytes);
+}
+
+struct Needs {
+  std::uint64_t worker_bytes = 0;
+  std::uint64_t least_tile_bytes = 0;
+  std::uint64_t largest_read_bytes = 0;
+};
+
+std::uint64_t bookkeeping_bytes(const ArrayMeta& source, const Shape& source_chunk, const Shape& tile) {
+  std::uint64_t chunks = 1;
+  for (int axis = 0; axis < tile.rank(); ++axis)
+    chunks = saturating_mul(chunks, static_cast<std::uint64_t>(
+                                        ceil_div(std::min(tile[axis], source.shape[axis]), source_chunk[axis]) + 1));
+  const auto all = static_cast<std::uint64_t>(ChunkGrid(source.shape, source_chunk).n_chunks());
+  return saturating_mul(std::min(chunks, all), kBytesPerRead);
+}
+
+/// Fills what does not depend on the memory; throws for codecs that cannot run.
+Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan) {
+  Needs needs;
+  plan.path = target.path;
+  plan.n_target_chunks = target.grid().n_chunks();
+  plan.source_chunk = source.chunk;
+  const bool empty = product(source.shape) == 0;
+  if (empty || same_encoding(source, target)) {
+    plan.kind = empty ? ArrayPlan::Kind::nothing : ArrayPlan::Kind::copy_chunks;
+    if (empty) return needs;
+    plan.n_tiles = plan.n_target_chunks;
+    plan.n_source_reads = plan.n_target_chunks;
+    plan.tile = target.chunk;
+    plan.read_bytes = source.stored_bytes;
+    plan.decoded_bytes = shape_bytes(target.shape, target.dtype.bytes);
+    const std::uint64_t typical =
+        source.stored_bytes / static_cast<std::uint64_t>(std::max<Index>(source.n_stored_chunks, 1));
+    // Nothing is decoded, so a codec that cannot run here is no obstacle; twice the chunk bounds all real codecs.
+    needs.largest_read_bytes = std::max<std::uint64_t>(typical, saturating_mul(source.chunk_bytes(), 2)) + 64 * 1024;
+    plan.largest_read_bytes = needs.largest_read_bytes;
+    return needs;
+  }
+  plan.kind = ArrayPlan::Kind::rewrite;
+  const CodecChain decode(source.codecs, source.dtype.bytes);
+  const CodecChain encode(target.codecs, target.dtype.bytes);
+  const Shape least = clip(target.chunk, target.shape);
+  const Shape cut = source.storage == Storage::chunked ? source.chunk : linear_cut(source, least);
+  const std::uint64_t source_bytes = shape_bytes(cut, source.dtype.bytes);
+  const std::uint64_t target_bytes = target.chunk_bytes();
+  needs.largest_read_bytes = decode.max_encoded_bytes(source_bytes) + 64 * 1024;
+  needs.worker_bytes =
+      decode.scratch_bytes(source_bytes) + encode.scratch_bytes(target_bytes) + target_bytes + kThreadBytes;
+  needs.least_tile_bytes = shape_bytes(least, target.dtype.bytes) + bookkeeping_bytes(source, cut, least);
+  plan.worker_bytes = needs.worker_bytes;
+  plan.largest_read_bytes = needs.largest_read_bytes;
+  plan.decoded_bytes = shape_bytes(target.shape, target.dtype.bytes);
+  return needs;
+}
+
+void set_tile(const ArrayMeta& source, const ArrayMeta& target, const Shape& tile, ArrayPlan& plan) {
+  plan.tile = tile;
+  plan.n_tiles = ChunkGrid(target.shape, tile).n_chunks();
+  plan.source_chunk = source.storage == Storage::chunked ? source.chunk : linear_cut(source, tile);
+  plan.n_source_reads = 1;
+  for (int axis = 0; axis < tile.rank(); ++axis)
+    plan.n_source_reads *= reads_along_axis(source.shape[axis], plan.source_chunk[axis], tile[axis]);
+  const Index n_source = ChunkGrid(source.shape, plan.source_chunk).n_chunks();
+  plan.passes = static_cast<double>(plan.n_source_reads) / static_cast<double>(std::max<Index>(n_source, 1));
+  const double stored = source.storage == Storage::chunked ? static_cast<double>(source.stored_bytes)
+                                                           : static_cast<double>(plan.decoded_bytes);
+  plan.read_bytes = static_cast<std::uint64_t>(stored * plan.passes);
+  plan.tile_bytes = shape_bytes(clip(tile, target.shape), target.dtype.bytes) +
+                    bookkeeping_bytes(source, plan.source_chunk, tile);
+}
+
+}  // namespace
+
+Index reads_along_axis(Index extent, Index source_chunk, Index tile) {
+  if (extent == 0) return 0;
+  // Every source chunk is read once, and once more for each tile boundary that falls inside a chunk.
+  const Index n_chunks = ceil_div(extent, source_chunk);
+  if (tile >= extent || tile % source_chunk == 0) return n_chunks;
+  const Index n_boundaries = ceil_div(extent, tile) - 1;
+  // Boundaries k*tile that are multiples of source_chunk: every source_chunk/gcd-th one.
+  Index a = tile;
+  Index b = source_chunk;
+  while (b != 0) std::swap(a = a % b, b);
+  return n_chunks + n_boundaries - n_boundaries / (source_chunk / a);
+}
+
+Shape linear_cut(const ArrayMeta& source, const Shape& tile) {
+  const int rank = source.shape.rank();
+  Shape cut = Shape::filled(rank, 1);
+  int split = rank - 1;  // the slowest axis of a run
+  while (split > 0 && tile[split] >= source.shape[split]) --split;
+  // Go inward while one step along the axis is already large.
+  std::uint64_t inner_bytes = source.dtype.bytes;
+  for (int axis = rank - 1; axis > split; --axis)
+    inner_bytes = saturating_mul(inner_bytes, static_cast<std::uint64_t>(std::max<Index>(source.shape[axis], 1)));
+  while (split < rank - 1 && inner_bytes > kLinearCut_bytes) {
+    ++split;
+    inner_bytes /= static_cast<std::uint64_t>(std::max<Index>(source.shape[split], 1));
+  }
+  if (rank == 0) return cut;
+  for (int axis = split + 1; axis < rank; ++axis) cut[axis] = std::max<Index>(source.shape[axis], 1);
+  // The largest divisor of the tile's length that fits, so that no run straddles two tiles.
+  const Index length = std::max<Index>(std::min(tile[split], source.shape[split]), 1);
+  const Index most = std::max<Index>(1, static_cast<Index>(kLinearCut_bytes / std::max<std::uint64_t>(inner_bytes, 1)));
+  if (length >= source.shape[split] || length <= most) {
+    cut[split] = std::min(length, most);
+  } else {
+    Index best = 1;
+    for (Index k = 1; k * k <= length; ++k) {
+      if (length % k != 0) continue;
+      if (k <= most) best = std::max(best, k);
+      if (length / k <= most) best = std::max(best, length / k);
+    }
+    cut[split] = best;
+  }
+  return cut;
+}
+
+Shape choose_tile(const ArrayMeta& source, const ArrayMeta& target, std::uint64_t most_bytes) {
+  const int rank = target.shape.rank();
+  if (rank == 0) return {};
+  static constexpr std::size_t kLengths[] = {0, 1000, 200, 48, 20, 10, 7, 5};
+  const std::size_t n_wide = static_cast<std::size_t>(
+      std::count_if(target.shape.begin(), target.shape.end(), [](Index length) { return length > 1; }));
+  const std::size_t most_lengths = n_wide < std::size(kLengths) ? std::max<std::size_t>(kLengths[n_wide], 2) : 3;
+  std::vector<std::vector<Index>> lengths;
+  for (int axis = 0; axis < rank; ++axis)
+    lengths.push_back(lengths_on_axis(target.shape[axis], target.chunk[axis], most_lengths));
+
+  Shape best = target.chunk;
+  double best_cost = std::numeric_limits<double>::infinity();
+  std::uint64_t best_bytes = 0;
+  Shape tile = target.chunk;
+  // Depth first, largest lengths first; a tile that is too large already in its smallest completion ends the branch.
+  std::function<void(int)> visit = [&](int axis) {
+    if (axis == rank) {
+      const std::uint64_t bytes = shape_bytes(clip(tile, target.shape), target.dtype.bytes) +
+                                  bookkeeping_bytes(source, source.chunk, tile);
+      if (bytes > most_bytes) return;
+      const double cost = read_cost(source, tile);
+      // Equal cost: the smaller tile, so that more of them are in flight; but not below 1 MiB.
+      const bool cheaper = cost < best_cost * (1 - 1e-9);
+      const bool equal = cost <= best_cost * (1 + 1e-9);
+      const bool better_size = best_bytes < kMiB ? bytes > best_bytes : (bytes < best_bytes && bytes >= kMiB);
+      if (cheaper || (equal && better_size)) {
+        best = tile;
+        best_cost = cost;
+        best_bytes = bytes;
+      }
+      return;
+    }
+    for (Index length : lengths[static_cast<std::size_t>(axis)]) {
+      tile[axis] = length;
+      Shape smallest = tile;
+      for (int rest = axis + 1; rest < rank; ++rest) smallest[rest] = target.chunk[rest];
+      if (shape_bytes(clip(smallest, target.shape), target.dtype.bytes) <= most_bytes) visit(axis + 1);
+    }
+    tile[axis] = target.chunk[axis];
+  };
+  visit(0);
+  return best;
+}
+
+Plan make_plan(const std::vector<PlanInput>& arrays, const PlanRequest& request) {
+  Plan plan;
+  plan.memory_bytes = request.memory_bytes;
+  plan.base_bytes = request.base_bytes;
+  plan.n_threads = std::max(1, request.n_threads);
+  std::uint64_t worker = kThreadBytes;
+  std::uint64_t least_tile = 0;
+  std::uint64_t largest_read = 64 * 1024;
+  std::string largest_path;
+  for (const PlanInput& input : arrays) {
+    ArrayPlan& array = plan.arrays.emplace_back();
+    Needs needs;
+    try {
+      needs = needs_of(*input.source, *input.target, array);
+    } catch (Error& e) {
+      throw e.in(input.target->path);
+    }
+    worker = std::max(worker, needs.worker_bytes);
+    largest_read = std::max(largest_read, needs.largest_read_bytes);
+    if (needs.least_tile_bytes > least_tile) {
+      least_tile = needs.least_tile_bytes;
+      largest_path = input.target->path;
+    }
+  }
+
+  // Read-ahead beyond a few chunks only helps while there is memory to spare.
+  const std::uint64_t least_read_ahead = largest_read + largest_read / 4;
+  const auto fixed = [&](int n_threads) {
+    return plan.base_bytes + static_cast<std::uint64_t>(n_threads) * worker + least_read_ahead;
+  };
+  const std::uint64_t least = fixed(1) + least_tile;
+  if (least > request.memory_bytes) {
+    const std::uint64_t least_mib = ceil_div(least + kMiB / 4, kMiB);
+    throw Error(Code::budget,
+                fmt::format("does not fit into --memory {}: the process needs {}, one thread {}, and the smallest tile{} {}",
+                            format_bytes(request.memory_bytes), format_bytes(plan.base_bytes), format_bytes(worker),
+                            largest_path.empty() ? "" : " of " + largest_path, format_bytes(least_tile + least_read_ahead)),
+                fmt::format("the least that works is --memory {}MiB", least_mib));
+  }
+  while (plan.n_threads > 1 && fixed(plan.n_threads) + least_tile > request.memory_bytes) --plan.n_threads;
+  plan.worker_bytes = worker;
+  const std::uint64_t spare = request.memory_bytes - fixed(plan.n_threads) - least_tile;
+  plan.read_ahead_bytes = least_read_ahead + std::min<std::uint64_t>(spare / 8, 48 * kMiB);
+  plan.tiles_bytes = request.memory_bytes - (fixed(plan.n_threads) - least_read_ahead) - plan.read_ahead_bytes;
+
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    ArrayPlan& array = plan.arrays[i];
+    if (array.kind != ArrayPlan::Kind::rewrite) continue;
+    const ArrayMeta& source = *arrays[i].source;
+    const ArrayMeta& target = *arrays[i].target;
+    const Shape whole_memory = choose_tile(source, target, plan.tiles_bytes);
+    set_tile(source, target, whole_memory, array);
+    // Two tiles in flight overlap decoding with encoding; worth it while it costs at most a few percent more reads.
+    ArrayPlan half = array;
+    set_tile(source, target, choose_tile(source, target, plan.tiles_bytes / 2), half);
+    if (2 * half.tile_bytes <= plan.tiles_bytes && half.n_tiles > 1 &&
+        static_cast<double>(half.n_source_reads) <= 1.03 * static_cast<double>(array.n_source_reads))
+      array = half;
+  }
+  return plan;
+}
+
+}  // namespace chunkwise

@@ -1,0 +1,77 @@
+// The plan of a rewrite: tiles, passes, memory. Pure: no I/O happens here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "array/meta.h"
+
+namespace chunkwise {
+
+/// How one array is rewritten.
+struct ArrayPlan {
+  enum class Kind {
+    nothing,      // no elements
+    copy_chunks,  // grids and codecs agree: encoded chunks move as they are
+    rewrite,      // decode, gather, encode
+  };
+  std::string path;
+  Kind kind = Kind::nothing;
+  /// Box worked on at a time: whole target chunks on every axis (clipped at the end of the array).
+  Shape tile;
+  Index n_tiles = 0;
+  /// Chunks the source is read in (its own, or the cut chosen for a contiguous source).
+  Shape source_chunk;
+  /// Source chunks read, counting repeats, and how often each is read on average.
+  Index n_source_reads = 0;
+  double passes = 1;
+  Index n_target_chunks = 0;
+  /// Estimated encoded bytes read; decoded bytes written.
+  std::uint64_t read_bytes = 0;
+  std::uint64_t decoded_bytes = 0;
+  /// Memory of one tile in flight, its bookkeeping included.
+  std::uint64_t tile_bytes = 0;
+  /// Memory of one thread that decodes, gathers and encodes for this array.
+  std::uint64_t worker_bytes = 0;
+  /// Largest encoded source chunk that must be held.
+  std::uint64_t largest_read_bytes = 0;
+};
+
+struct Plan {
+  std::vector<ArrayPlan> arrays;  // parallel to the target's arrays
+  int n_threads = 1;
+  std::uint64_t memory_bytes = 0;       // the promise
+  std::uint64_t base_bytes = 0;         // the process without buffers
+  std::uint64_t worker_bytes = 0;       // of one thread
+  std::uint64_t read_ahead_bytes = 0;   // encoded chunks read and not yet decoded
+  std::uint64_t tiles_bytes = 0;        // tiles in flight
+};
+
+struct PlanRequest {
+  std::uint64_t memory_bytes = 0;
+  /// Resident bytes of the process before buffers, with what libraries will still need.
+  std::uint64_t base_bytes = 0;
+  int n_threads = 1;
+};
+
+/// One array to plan: what it is and what it shall become.
+struct PlanInput {
+  const ArrayMeta* source = nullptr;
+  const ArrayMeta* target = nullptr;
+};
+
+/// Chooses tiles that read the source as few times as the memory allows; fewer threads where the memory is short.
+/// Throws Error{budget} naming the least memory that works, Error{unsupported} for codecs nobody here can run.
+Plan make_plan(const std::vector<PlanInput>& arrays, const PlanRequest& request);
+
+/// The tile of at most `most_bytes` that needs the fewest source reads, or one target chunk if none fits.
+Shape choose_tile(const ArrayMeta& source, const ArrayMeta& target, std::uint64_t most_bytes);
+
+/// How a contiguous source is cut for tiles of this shape: runs of bytes of about 1 MiB that do not straddle tiles.
+Shape linear_cut(const ArrayMeta& source, const Shape& tile);
+
+/// Sum over the tiles along one axis of the source chunks each touches.
+Index reads_along_axis(Index extent, Index source_chunk, Index tile);
+
+}  // namespace chunkwise
