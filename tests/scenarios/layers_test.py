@@ -77,7 +77,7 @@ class Layers(unittest.TestCase):
         self.refused("src/report/probe.h", '#include "base/json.h"\n', "take base/json_fwd.h")
 
     def test_rechunk_names_a_format(self):
-        self.refused("src/rechunk/probe.cc", '#include "format/registry.h"\n', "names no format")
+        self.refused("src/rechunk/probe.cc", '#include "format/registry.h"\n', "knows no format")
 
     def test_a_name_that_says_nothing(self):
         for name in ("string_util.h", "common.cc", "chunk_helpers.h", "memory_manager.cc", "misc.h"):
