@@ -58,9 +58,10 @@ void copy_box(const BoxCopy& copy, const std::byte* src, std::byte* dst);
 void fill_elements(MutableByteView out, ByteView element);
 
 /// Sets the part of a dense buffer over `box` that lies outside `inner` to `element` (edge padding of chunks).
+/// Here `element` must not be empty: it tells how large elements are.
 void fill_outside(const Box& box, const Box& inner, const ElementLayout& layout, ByteView element, std::byte* out);
 
-/// True if all of `data` repeats `element`.
+/// True if all of `data` repeats `element`, bit for bit; an empty element means zero bytes.
 bool all_equal(ByteView data, ByteView element);
 
 }  // namespace chunkwise
