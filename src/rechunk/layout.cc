@@ -12,6 +12,7 @@
 #include "base/sizes.h"
 #include "base/suggest.h"
 #include "codec/registry.h"
+#include "rechunk/plan.h"
 #include "rechunk/select.h"
 
 namespace chunkwise {
@@ -127,6 +128,7 @@ void apply_chunks(const ChunkSpec& spec, const LayoutRequest& request, ArrayMeta
       meta.pads_edges = false;
       meta.raw_edges = false;
       meta.layout.axes = {};
+      meta.chunk = linear_cut(meta, meta.shape);
       return;
     case ChunkSpec::Kind::automatic:
       CHUNKWISE_CHECK(request.advise != nullptr);

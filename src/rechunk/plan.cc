@@ -64,7 +64,7 @@ std::vector<Index> lengths_on_axis(Index extent, Index chunk, std::size_t most) 
 
 /// Cost of reading the source once per tile, in bytes-like units: relative among tiles of one array.
 double read_cost(const ArrayMeta& source, const Shape& tile) {
-  if (source.storage == Storage::chunked) {
+  if (source.storage != Storage::contiguous) {
     double reads = 1;
     for (int axis = 0; axis < tile.rank(); ++axis)
       reads *= static_cast<double>(reads_along_axis(source.shape[axis], source.chunk[axis], tile[axis]));
@@ -94,6 +94,15 @@ std::uint64_t bookkeeping_bytes(const ArrayMeta& source, const Shape& source_chu
   return saturating_mul(std::min(chunks, all), kBytesPerRead);
 }
 
+/// True if the stored chunks of the source can become the target's as they are.
+bool copies_encoded(const ArrayMeta& source, const ArrayMeta& target) {
+  if (source.storage == Storage::contiguous && target.storage == Storage::contiguous)
+    return source.dtype == target.dtype && source.layout == target.layout && source.shape == target.shape &&
+           source.n_stored_chunks > 0;
+  return same_encoding(source, target) &&
+         (source.fill == target.fill || source.n_stored_chunks == source.grid().n_chunks());
+}
+
 /// Fills what does not depend on the memory; throws for codecs that cannot run.
 Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan) {
   Needs needs;
@@ -101,9 +110,10 @@ Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan
   plan.n_target_chunks = target.grid().n_chunks();
   plan.source_chunk = source.chunk;
   const bool empty = product(source.shape) == 0;
-  if (empty || same_encoding(source, target)) {
+  if (empty || copies_encoded(source, target)) {
     plan.kind = empty ? ArrayPlan::Kind::nothing : ArrayPlan::Kind::copy_chunks;
     if (empty) return needs;
+    plan.source_chunk = target.chunk;
     plan.n_tiles = plan.n_target_chunks;
     plan.n_source_reads = plan.n_target_chunks;
     plan.tile = target.chunk;
@@ -120,7 +130,7 @@ Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan
   const CodecChain decode(source.codecs, source.dtype.bytes);
   const CodecChain encode(target.codecs, target.dtype.bytes);
   const Shape least = clip(target.chunk, target.shape);
-  const Shape cut = source.storage == Storage::chunked ? source.chunk : linear_cut(source, least);
+  const Shape cut = source.storage != Storage::contiguous ? source.chunk : linear_cut(source, least);
   const std::uint64_t source_bytes = shape_bytes(cut, source.dtype.bytes);
   const std::uint64_t target_bytes = target.chunk_bytes();
   needs.largest_read_bytes = decode.max_encoded_bytes(source_bytes) + 64 * 1024;
@@ -136,14 +146,14 @@ Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan
 void set_tile(const ArrayMeta& source, const ArrayMeta& target, const Shape& tile, ArrayPlan& plan) {
   plan.tile = tile;
   plan.n_tiles = ChunkGrid(target.shape, tile).n_chunks();
-  plan.source_chunk = source.storage == Storage::chunked ? source.chunk : linear_cut(source, tile);
+  plan.source_chunk = source.storage != Storage::contiguous ? source.chunk : linear_cut(source, tile);
   plan.n_source_reads = 1;
   for (int axis = 0; axis < tile.rank(); ++axis)
     plan.n_source_reads *= reads_along_axis(source.shape[axis], plan.source_chunk[axis], tile[axis]);
   const Index n_source = ChunkGrid(source.shape, plan.source_chunk).n_chunks();
   plan.passes = static_cast<double>(plan.n_source_reads) / static_cast<double>(std::max<Index>(n_source, 1));
-  const double stored = source.storage == Storage::chunked ? static_cast<double>(source.stored_bytes)
-                                                           : static_cast<double>(plan.decoded_bytes);
+  const double stored = source.storage != Storage::contiguous ? static_cast<double>(source.stored_bytes)
+                                                              : static_cast<double>(plan.decoded_bytes);
   plan.read_bytes = static_cast<std::uint64_t>(stored * plan.passes);
   plan.tile_bytes = shape_bytes(clip(tile, target.shape), target.dtype.bytes) +
                     bookkeeping_bytes(source, plan.source_chunk, tile);

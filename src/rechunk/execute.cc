@@ -1,0 +1,578 @@
+// Reader threads take source chunks tile by tile, in plan order, within the read-ahead budget. Workers decode each chunk and
+// scatter it into its tile; the last one of a tile lets the tile's target chunks be gathered, encoded and written. Source chunks
+// lie at disjoint places of a tile and every target chunk belongs to one tile, so nothing on that path takes a lock.
+#include "rechunk/execute.h"
+
+#include <fmt/format.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "base/budget.h"
+#include "base/error.h"
+#include "codec/chain.h"
+
+namespace chunkwise {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+constexpr int kReaderThreads = 3;
+/// Small chunks share a task until it has about this many decoded bytes, so that scheduling does not show.
+constexpr std::uint64_t kTask_bytes = 256 * 1024;
+constexpr std::size_t kMostChunksPerBatch = 4096;
+
+/// One array while its tiles are in flight.
+struct ArrayRun {
+  const ArrayPlan* plan = nullptr;
+  std::size_t index = 0;
+  std::unique_ptr<ArraySource> uncut;
+  std::unique_ptr<ArraySource> cut;
+  const ArraySource* source = nullptr;
+  std::unique_ptr<ArraySink> sink;
+  CodecChain decode;
+  CodecChain encode;
+  std::vector<std::byte> fill;  // of the source, in the target's byte order
+  bool absent_stays_absent = false;
+  ChunkGrid tiles;
+};
+
+/// One tile: the box, its elements in C order and the target's byte order, and which of its source chunks exist.
+struct TileRun {
+  std::shared_ptr<ArrayRun> array;
+  MemoryBudget::Lease lease;
+  Box box;
+  Bytes elements;
+  Box source_chunks;           // grid coordinates of the source chunks it touches
+  std::vector<bool> present;   // row-major over source_chunks
+  bool all_absent = false;
+  std::atomic<Index> n_to_decode{0};
+  std::atomic<Index> n_to_encode{0};
+};
+
+struct Batch {
+  std::shared_ptr<ArrayRun> array;
+  std::shared_ptr<TileRun> tile;  // null for encoded copies
+  MemoryBudget::Lease lease;
+  std::vector<ChunkId> ids;
+  ReadBatch data;
+};
+
+struct Worker {
+  CodecChain::Scratch scratch;
+  Bytes gathered;
+  StageTotals totals;
+};
+
+struct Located {
+  std::uint64_t offset_bytes;
+  std::uint64_t length_bytes;
+  ChunkId id;
+};
+
+class Execution {
+ public:
+  Execution(const Plan& plan, const Reader& reader, const std::vector<ArrayMeta>& sources, Writer& writer,
+            const std::vector<ArrayMeta>& targets)
+      : plan_(plan),
+        reader_(reader),
+        sources_(sources),
+        writer_(writer),
+        targets_(targets),
+        tiles_(plan.tiles_bytes),
+        read_ahead_(plan.read_ahead_bytes),
+        parallelism_(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(plan.n_threads) + 1),
+        arena_(plan.n_threads, 0) {
+    result_.proofs.resize(plan.arrays.size());
+    for (const ArrayPlan& array : plan.arrays) total_bytes_ += array.decoded_bytes;
+  }
+
+  ExecuteResult run(const ProgressSink& progress, std::stop_token outer) {
+    std::stop_callback forward(outer, [this] {
+      interrupted_ = true;
+      stop_.request_stop();
+    });
+    const Clock::time_point begin = Clock::now();
+    std::vector<std::jthread> readers;
+    n_readers_ = kReaderThreads;
+    for (int i = 0; i < kReaderThreads; ++i) readers.emplace_back([this] { read_loop(); });
+    {
+      std::unique_lock lock(state_mutex_);
+      while (!(n_readers_ == 0 && n_tasks_ == 0)) {
+        state_changed_.wait_for(lock, std::chrono::milliseconds(100));
+        if (!progress) continue;
+        lock.unlock();
+        progress({done_bytes_.load(), total_bytes_, seconds_since(begin)});
+        lock.lock();
+      }
+    }
+    readers.clear();
+    array_ = nullptr;
+    tile_ = nullptr;
+    if (error_) std::rethrow_exception(error_);
+    if (interrupted_) throw Error(Code::interrupted, "interrupted");
+    for (Worker& worker : workers_) result_.totals += worker.totals;
+    result_.totals += reader_totals_;
+    if (progress) progress({total_bytes_, total_bytes_, seconds_since(begin)});
+    return std::move(result_);
+  }
+
+ private:
+  // ---- reading ----
+
+  void read_loop() {
+    try {
+      for (;;) {
+        std::shared_ptr<Batch> batch;
+        {
+          const std::lock_guard lock(cursor_mutex_);
+          batch = next_batch();
+        }
+        if (!batch) break;
+        const Clock::time_point begin = Clock::now();
+        try {
+          batch->array->source->read(batch->ids, batch->data);
+        } catch (Error& e) {
+          throw e.in(batch->array->plan->path);
+        }
+        StageTotals totals;
+        totals.read_s = seconds_since(begin);
+        for (const EncodedChunk& chunk : batch->data.chunks) totals.read_bytes += chunk.bytes.size();
+        totals.n_chunks_read = static_cast<Index>(batch->ids.size());
+        {
+          const std::lock_guard lock(state_mutex_);
+          reader_totals_ += totals;
+        }
+        batch->tile ? dispatch_decode(batch) : dispatch_copy(batch);
+      }
+    } catch (...) {
+      fail(std::current_exception());
+    }
+    const std::lock_guard lock(state_mutex_);
+    --n_readers_;
+    state_changed_.notify_all();
+  }
+
+  /// The next chunks to read, in plan order, with the memory for them. Null at the end or after a stop.
+  std::shared_ptr<Batch> next_batch() {
+    while (!stop_.stop_requested()) {
+      if (next_id_ < todo_.size()) return take_batch();
+      tile_ = nullptr;  // so that its memory can come back before the next tile asks
+      if (array_ != nullptr && array_->plan->kind == ArrayPlan::Kind::rewrite && next_tile_ < array_->plan->n_tiles) {
+        if (!open_tile(ChunkId{next_tile_++})) return nullptr;
+        continue;
+      }
+      array_ = nullptr;
+      if (next_array_ == plan_.arrays.size()) return nullptr;
+      open_array(next_array_++);
+    }
+    return nullptr;
+  }
+
+  void open_array(std::size_t index) {
+    const ArrayPlan& plan = plan_.arrays[index];
+    if (plan.kind == ArrayPlan::Kind::nothing) return;
+    const ArrayMeta& target = targets_[index];
+    auto array = std::make_shared<ArrayRun>();
+    array->plan = &plan;
+    array->index = index;
+    array->uncut = reader_.open_array(sources_[index].path);
+    array->source = &cut_as_planned(*array->uncut, plan, array->cut);
+    array->sink = writer_.open_array(target.path);
+    array->fill = fill_in_order(sources_[index], target.layout.byte_order);
+    array->absent_stays_absent =
+        target.storage == Storage::chunked && array->fill == fill_in_order(target, target.layout.byte_order);
+    if (plan.kind == ArrayPlan::Kind::rewrite) {
+      array->decode = CodecChain(sources_[index].codecs, sources_[index].dtype.bytes);
+      array->encode = CodecChain(target.codecs, target.dtype.bytes);
+      array->tiles = ChunkGrid(target.shape, plan.tile);
+    } else {
+      todo_.clear();
+      next_id_ = 0;
+      const Index n = array->source->grid().n_chunks();
+      Index n_absent = 0;
+      for (Index i = 0; i < n; ++i) n_absent += add_present(*array, ChunkId{i}) ? 0 : 1;
+      order_by_address();
+      const std::lock_guard lock(state_mutex_);
+      reader_totals_.n_chunks_absent += n_absent;
+      done_bytes_ += static_cast<std::uint64_t>(n_absent) * targets_[index].chunk_bytes();
+    }
+    next_tile_ = 0;
+    array_ = std::move(array);
+  }
+
+  /// Leases a tile, finds its chunks, and encodes it at once if nothing needs reading. False after a stop.
+  bool open_tile(ChunkId id) {
+    auto tile = std::make_shared<TileRun>();
+    tile->array = array_;
+    tile->lease = tiles_.take(array_->plan->tile_bytes, stop_.get_token());
+    if (!tile->lease) return false;
+    tile->box = array_->tiles.box(id);
+    const ChunkGrid& grid = array_->source->grid();
+    tile->source_chunks = grid.chunks_of(tile->box);
+    const std::vector<ChunkId> ids = grid.overlapping(tile->box);
+    tile->present.resize(ids.size());
+    todo_.clear();
+    next_id_ = 0;
+    for (std::size_t i = 0; i < ids.size(); ++i) tile->present[i] = add_present(*array_, ids[i]);
+    tile->all_absent = todo_.empty();
+    tile->n_to_decode = static_cast<Index>(todo_.size());
+    order_by_address();
+    const bool skip_elements = tile->all_absent && array_->absent_stays_absent;
+    if (!skip_elements) {
+      tile->elements = take_elements(static_cast<std::size_t>(product(tile->box.shape)) * targets_[array_->index].dtype.bytes);
+      if (todo_.size() < ids.size()) fill_elements(tile->elements.span(), array_->fill);
+    }
+    tile_ = tile;
+    if (tile->all_absent) dispatch_encode(tile);
+    return true;
+  }
+
+  bool add_present(const ArrayRun& array, ChunkId id) {
+    ChunkRef ref;
+    try {
+      ref = array.source->locate(id);
+    } catch (Error& e) {
+      throw e.in(array.plan->path);
+    }
+    const auto* stored = std::get_if<StoredAt>(&ref);
+    if (stored == nullptr) return false;
+    todo_.push_back({stored->offset_bytes, stored->length_bytes, id});
+    return true;
+  }
+
+  void order_by_address() {
+    std::stable_sort(todo_.begin(), todo_.end(),
+                     [](const Located& a, const Located& b) { return a.offset_bytes < b.offset_bytes; });
+  }
+
+  std::shared_ptr<Batch> take_batch() {
+    auto batch = std::make_shared<Batch>();
+    batch->array = array_;
+    batch->tile = array_->plan->kind == ArrayPlan::Kind::rewrite ? tile_ : nullptr;
+    // A quarter of the read-ahead at a time keeps several requests in flight; at least one chunk.
+    const std::uint64_t most_bytes = read_ahead_.capacity_bytes() / 4;
+    std::uint64_t bytes = 0;
+    while (next_id_ < todo_.size() && batch->ids.size() < kMostChunksPerBatch) {
+      const std::uint64_t length = todo_[next_id_].length_bytes;
+      if (!batch->ids.empty() && bytes + length > most_bytes) break;
+      bytes += length;
+      batch->ids.push_back(todo_[next_id_++].id);
+    }
+    bytes += bytes / 8;
+    batch->lease = read_ahead_.take(std::min(bytes, read_ahead_.capacity_bytes()), stop_.get_token());
+    if (!batch->lease) return nullptr;
+    return batch;
+  }
+
+  // ---- tasks ----
+
+  using Task = std::function<void(Worker&)>;
+
+  template <typename Function>
+  void enqueue(Function&& function) {
+    {
+      const std::lock_guard lock(state_mutex_);
+      ++n_tasks_;
+    }
+    // TBB wants a copyable callable; the task owns what it holds and drops it before it counts as done.
+    arena_.enqueue([this, task = new Task(std::forward<Function>(function))] {
+      std::unique_ptr<Task> own(task);
+      if (!stop_.stop_requested()) {
+        try {
+          (*own)(workers_.local());
+        } catch (...) {
+          fail(std::current_exception());
+        }
+      }
+      own.reset();
+      const std::lock_guard lock(state_mutex_);
+      if (--n_tasks_ == 0) state_changed_.notify_all();
+    });
+  }
+
+  void dispatch_decode(const std::shared_ptr<Batch>& batch) {
+    const std::size_t per_task = chunks_per_task(sources_[batch->array->index], batch->array->plan->source_chunk);
+    for (std::size_t begin = 0; begin < batch->ids.size(); begin += per_task) {
+      const std::size_t end = std::min(begin + per_task, batch->ids.size());
+      enqueue([this, batch, begin, end](Worker& worker) {
+        for (std::size_t i = begin; i < end && !stop_.stop_requested(); ++i) decode_one(*batch, i, worker);
+        const Index n = static_cast<Index>(end - begin);
+        if (batch->tile->n_to_decode.fetch_sub(n) == n && !stop_.stop_requested()) dispatch_encode(batch->tile);
+      });
+    }
+  }
+
+  static std::size_t chunks_per_task(const ArrayMeta& meta, const Shape& chunk) {
+    const std::uint64_t bytes = static_cast<std::uint64_t>(product(chunk)) * meta.dtype.bytes;
+    return static_cast<std::size_t>(std::max<std::uint64_t>(1, kTask_bytes / std::max<std::uint64_t>(bytes, 1)));
+  }
+
+  void decode_one(const Batch& batch, std::size_t i, Worker& worker) {
+    const ArrayRun& array = *batch.array;
+    const ArrayMeta& source = array.source->meta();
+    TileRun& tile = *batch.tile;
+    const ChunkGrid& grid = array.source->grid();
+    const ChunkId id = batch.ids[i];
+    const Clock::time_point begin = Clock::now();
+    const Box stored_box = source.pads_edges ? grid.full_box(id) : grid.box(id);
+    const std::size_t decoded_bytes = static_cast<std::size_t>(product(stored_box.shape)) * source.dtype.bytes;
+    const EncodedChunk& chunk = batch.data.chunks[i];
+    ByteView decoded;
+    try {
+      decoded = array.decode.decode(chunk.bytes, decoded_bytes, chunk.skipped_codecs, worker.scratch);
+    } catch (Error& e) {
+      throw e.in(fmt::format("chunk {} of {}", to_string(grid.coords(id)), array.plan->path));
+    }
+    BoxCopy copy;
+    copy.src_box = stored_box;
+    copy.src_layout = source.layout;
+    copy.dst_box = tile.box;
+    copy.dst_layout.byte_order = targets_[array.index].layout.byte_order;
+    copy.part = intersect(grid.box(id), tile.box);
+    copy.element = source.dtype.element();
+    copy_box(copy, decoded.data(), tile.elements.data());
+    worker.totals.decode_s += seconds_since(begin);
+    worker.totals.decoded_bytes += decoded_bytes;
+  }
+
+  void dispatch_encode(const std::shared_ptr<TileRun>& tile) {
+    const ArrayRun& array = *tile->array;
+    const std::vector<ChunkId> ids = array.sink->grid().overlapping(tile->box);
+    tile->n_to_encode = static_cast<Index>(ids.size());
+    const std::size_t per_task = chunks_per_task(targets_[array.index], targets_[array.index].chunk);
+    for (std::size_t begin = 0; begin < ids.size(); begin += per_task) {
+      std::vector<ChunkId> some(ids.begin() + static_cast<std::ptrdiff_t>(begin),
+                                ids.begin() + static_cast<std::ptrdiff_t>(std::min(begin + per_task, ids.size())));
+      enqueue([this, tile, some = std::move(some)](Worker& worker) {
+        for (ChunkId id : some)
+          if (!stop_.stop_requested()) encode_one(*tile, id, worker);
+        const Index n = static_cast<Index>(some.size());
+        if (tile->n_to_encode.fetch_sub(n) == n) give_elements(std::move(tile->elements));
+      });
+    }
+  }
+
+  void encode_one(TileRun& tile, ChunkId id, Worker& worker) {
+    const ArrayRun& array = *tile.array;
+    const ArrayMeta& target = targets_[array.index];
+    const ChunkGrid& grid = array.sink->grid();
+    const Box box = grid.box(id);
+    done_bytes_ += static_cast<std::uint64_t>(product(box.shape)) * target.dtype.bytes;
+    if (array.absent_stays_absent && !any_present(tile, box)) {
+      ++worker.totals.n_chunks_absent;
+      if (is_sampled(grid, id)) keep_proof(array.index, {id, 0, true});
+      return;
+    }
+    Clock::time_point begin = Clock::now();
+    const bool overhangs = grid.overhangs(id);
+    const Box stored_box = target.pads_edges ? grid.full_box(id) : box;
+    ByteView decoded;
+    if (stored_box == tile.box && target.layout.axes.rank() == 0) {
+      decoded = tile.elements.view();
+    } else {
+      worker.gathered.resize_discard(static_cast<std::size_t>(product(stored_box.shape)) * target.dtype.bytes);
+      BoxCopy copy;
+      copy.src_box = tile.box;
+      copy.src_layout.byte_order = target.layout.byte_order;
+      copy.dst_box = stored_box;
+      copy.dst_layout = target.layout;
+      copy.part = box;
+      copy.element = target.dtype.element();
+      copy_box(copy, tile.elements.data(), worker.gathered.data());
+      if (overhangs && target.pads_edges)
+        fill_outside(stored_box, box, target.layout, fill_in_order(target, target.layout.byte_order),
+                     worker.gathered.data());
+      decoded = worker.gathered.view();
+    }
+    if (is_sampled(grid, id)) keep_proof(array.index, {id, XXH3_64bits(decoded.data(), decoded.size()), false});
+    worker.totals.gather_s += seconds_since(begin);
+
+    begin = Clock::now();
+    EncodedChunk chunk;
+    try {
+      if (target.raw_edges && overhangs) {
+        chunk.bytes = decoded;
+        chunk.skipped_codecs = ~std::uint32_t{0};
+      } else {
+        chunk.bytes = array.encode.encode(decoded, worker.scratch);
+      }
+      worker.totals.encode_s += seconds_since(begin);
+      worker.totals.encoded_bytes += decoded.size();
+      begin = Clock::now();
+      array.sink->write(id, chunk);
+    } catch (Error& e) {
+      throw e.in(fmt::format("chunk {} of {}", to_string(grid.coords(id)), array.plan->path));
+    }
+    worker.totals.write_s += seconds_since(begin);
+    worker.totals.written_bytes += chunk.bytes.size();
+    ++worker.totals.n_chunks_written;
+  }
+
+  /// True if a source chunk that exists shares an element with `box`.
+  static bool any_present(const TileRun& tile, const Box& box) {
+    if (tile.all_absent) return false;
+    const Box chunks = tile.array->source->grid().chunks_of(box);
+    const int rank = chunks.shape.rank();
+    Shape at = Shape::filled(rank, 0);
+    for (;;) {
+      Index position = 0;
+      for (int axis = 0; axis < rank; ++axis)
+        position = position * tile.source_chunks.shape[axis] + chunks.origin[axis] + at[axis] - tile.source_chunks.origin[axis];
+      if (tile.present[static_cast<std::size_t>(position)]) return true;
+      int axis = rank - 1;
+      while (axis >= 0 && ++at[axis] == chunks.shape[axis]) at[axis--] = 0;
+      if (axis < 0) return false;
+    }
+  }
+
+  void dispatch_copy(const std::shared_ptr<Batch>& batch) {
+    enqueue([this, batch](Worker& worker) {
+      const ArrayRun& array = *batch->array;
+      const ChunkGrid& grid = array.sink->grid();
+      const Clock::time_point begin = Clock::now();
+      for (std::size_t i = 0; i < batch->ids.size() && !stop_.stop_requested(); ++i) {
+        const ChunkId id = batch->ids[i];
+        const EncodedChunk& chunk = batch->data.chunks[i];
+        try {
+          array.sink->write(id, chunk);
+        } catch (Error& e) {
+          throw e.in(fmt::format("chunk {} of {}", to_string(grid.coords(id)), array.plan->path));
+        }
+        if (is_sampled(grid, id))
+          keep_proof(array.index, {id, XXH3_64bits(chunk.bytes.data(), chunk.bytes.size()), false});
+        worker.totals.written_bytes += chunk.bytes.size();
+        done_bytes_ += static_cast<std::uint64_t>(product(grid.box(id).shape)) * targets_[array.index].dtype.bytes;
+      }
+      worker.totals.n_chunks_written += static_cast<Index>(batch->ids.size());
+      worker.totals.write_s += seconds_since(begin);
+    });
+  }
+
+  // ---- shared state ----
+
+  void keep_proof(std::size_t array, const ChunkProof& proof) {
+    const std::lock_guard lock(state_mutex_);
+    result_.proofs[array].push_back(proof);
+  }
+
+  /// A tile's memory goes from tile to tile while the size stays, which saves the system zeroing it again.
+  Bytes take_elements(std::size_t bytes) {
+    Bytes elements;
+    {
+      const std::lock_guard lock(state_mutex_);
+      if (!idle_.empty() && idle_.back().capacity() >= bytes && idle_.back().capacity() <= bytes + bytes / 16) {
+        elements = std::move(idle_.back());
+        idle_.pop_back();
+      } else {
+        idle_.clear();
+      }
+    }
+    elements.resize_discard(bytes);
+    return elements;
+  }
+  void give_elements(Bytes&& elements) {
+    const std::lock_guard lock(state_mutex_);
+    idle_.push_back(std::move(elements));
+  }
+
+  void fail(std::exception_ptr error) {
+    {
+      const std::lock_guard lock(state_mutex_);
+      if (!error_) error_ = std::move(error);
+      state_changed_.notify_all();
+    }
+    stop_.request_stop();
+  }
+
+  const Plan& plan_;
+  const Reader& reader_;
+  const std::vector<ArrayMeta>& sources_;
+  Writer& writer_;
+  const std::vector<ArrayMeta>& targets_;
+  MemoryBudget tiles_;
+  MemoryBudget read_ahead_;
+  tbb::global_control parallelism_;
+  tbb::task_arena arena_;
+  tbb::enumerable_thread_specific<Worker> workers_;
+  std::stop_source stop_;
+  std::atomic<bool> interrupted_{false};
+  std::atomic<std::uint64_t> done_bytes_{0};
+  std::uint64_t total_bytes_ = 0;
+
+  std::mutex cursor_mutex_;  // guards the next seven: where reading stands
+  std::shared_ptr<ArrayRun> array_;
+  std::shared_ptr<TileRun> tile_;
+  std::vector<Located> todo_;
+  std::size_t next_id_ = 0;
+  Index next_tile_ = 0;
+  std::size_t next_array_ = 0;
+
+  std::mutex state_mutex_;  // guards the rest
+  std::condition_variable state_changed_;
+  int n_readers_ = 0;
+  Index n_tasks_ = 0;
+  std::exception_ptr error_;
+  StageTotals reader_totals_;
+  ExecuteResult result_;
+  std::vector<Bytes> idle_;
+};
+
+}  // namespace
+
+StageTotals& StageTotals::operator+=(const StageTotals& other) {
+  read_s += other.read_s;
+  decode_s += other.decode_s;
+  gather_s += other.gather_s;
+  encode_s += other.encode_s;
+  write_s += other.write_s;
+  read_bytes += other.read_bytes;
+  decoded_bytes += other.decoded_bytes;
+  encoded_bytes += other.encoded_bytes;
+  written_bytes += other.written_bytes;
+  n_chunks_read += other.n_chunks_read;
+  n_chunks_written += other.n_chunks_written;
+  n_chunks_absent += other.n_chunks_absent;
+  return *this;
+}
+
+bool is_sampled(const ChunkGrid& grid, ChunkId id) {
+  const Shape at = grid.coords(id);
+  bool corner = at.rank() <= 8;
+  for (int axis = 0; axis < at.rank() && corner; ++axis)
+    corner = at[axis] == 0 || at[axis] == grid.counts()[axis] - 1;
+  if (corner) return true;
+  const Index number = linear(id);
+  return XXH3_64bits(&number, sizeof number) % 50 == 0;
+}
+
+const ArraySource& cut_as_planned(const ArraySource& source, const ArrayPlan& plan, std::unique_ptr<ArraySource>& own) {
+  if (source.meta().storage != Storage::contiguous || plan.source_chunk == source.meta().chunk) return source;
+  own = cut_linear(source, plan.source_chunk);
+  return *own;
+}
+
+std::vector<std::byte> fill_in_order(const ArrayMeta& meta, ByteOrder order) {
+  if (meta.fill.empty()) return std::vector<std::byte>(meta.dtype.bytes);
+  std::vector<std::byte> fill = meta.fill;
+  if (order != meta.layout.byte_order) std::reverse(fill.begin(), fill.end());
+  return fill;
+}
+
+ExecuteResult execute(const Plan& plan, const Reader& reader, const std::vector<ArrayMeta>& sources, Writer& writer,
+                      const std::vector<ArrayMeta>& targets, const ProgressSink& progress, std::stop_token stop) {
+  return Execution(plan, reader, sources, writer, targets).run(progress, std::move(stop));
+}
+
+}  // namespace chunkwise

@@ -1,0 +1,68 @@
+// Running a plan: read, decode, gather, encode and write, all overlapped.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <vector>
+
+#include "array/dataset.h"
+#include "rechunk/plan.h"
+
+namespace chunkwise {
+
+/// Seconds are summed over threads, bytes over chunks.
+struct StageTotals {
+  double read_s = 0;
+  double decode_s = 0;  // with the scatter into the tile
+  double gather_s = 0;
+  double encode_s = 0;
+  double write_s = 0;
+  std::uint64_t read_bytes = 0;  // encoded
+  std::uint64_t decoded_bytes = 0;
+  std::uint64_t encoded_bytes = 0;
+  std::uint64_t written_bytes = 0;
+  Index n_chunks_read = 0;
+  Index n_chunks_written = 0;
+  Index n_chunks_absent = 0;  // target chunks left unwritten because nothing was written in the source
+
+  StageTotals& operator+=(const StageTotals& other);
+};
+
+struct Progress {
+  std::uint64_t done_bytes = 0;  // of the target, decoded
+  std::uint64_t total_bytes = 0;
+  double elapsed_s = 0;
+};
+
+/// Called about ten times a second on the thread that called execute().
+using ProgressSink = std::function<void(const Progress&)>;
+
+/// What a target chunk held when it was written, for verification.
+struct ChunkProof {
+  ChunkId id{};
+  std::uint64_t hash = 0;  // XXH3 of the decoded chunk as gathered (rewrite) or of its encoded bytes (copy)
+  bool absent = false;
+};
+
+struct ExecuteResult {
+  StageTotals totals;
+  /// Per array of the plan: about 2 % of the target's chunks and one of every edge class.
+  std::vector<std::vector<ChunkProof>> proofs;
+};
+
+/// Carries out `plan` from `reader` to `writer`; arrays[i] of the plan are arrays[i] of both trees.
+/// Throws the first error; Error{interrupted} if `stop` was requested.
+ExecuteResult execute(const Plan& plan, const Reader& reader, const std::vector<ArrayMeta>& sources, Writer& writer,
+                      const std::vector<ArrayMeta>& targets, const ProgressSink& progress, std::stop_token stop);
+
+/// True for chunks whose proof is kept.
+bool is_sampled(const ChunkGrid& grid, ChunkId id);
+
+/// The array's source as the plan wants it cut. `own` keeps the uncut source alive.
+const ArraySource& cut_as_planned(const ArraySource& source, const ArrayPlan& plan, std::unique_ptr<ArraySource>& own);
+
+/// The fill of `meta` as dtype.bytes bytes in `order`; zeros where undefined.
+std::vector<std::byte> fill_in_order(const ArrayMeta& meta, ByteOrder order);
+
+}  // namespace chunkwise

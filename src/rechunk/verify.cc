@@ -1,0 +1,270 @@
+#include "rechunk/verify.h"
+
+#include <fmt/format.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+
+#include "base/error.h"
+#include "codec/chain.h"
+
+namespace chunkwise {
+namespace {
+
+constexpr std::size_t kChunksPerBatch = 64;
+
+std::string hex(ByteView bytes) {
+  std::string text = "0x";
+  for (std::byte b : bytes) text += fmt::format("{:02x}", static_cast<unsigned>(b));
+  return text;
+}
+
+/// Decodes parts of arrays into dense buffers, on all cores.
+class BoxReader {
+ public:
+  BoxReader(const ArraySource& source, ByteOrder order)
+      : source_(source),
+        order_(order),
+        chain_(source.meta().codecs, source.meta().dtype.bytes),
+        fill_(fill_in_order(source.meta(), order)) {}
+
+  /// C order, in the byte order given at construction.
+  void read(const Box& box, Bytes& elements) {
+    const ArrayMeta& meta = source_.meta();
+    elements.resize_discard(static_cast<std::size_t>(product(box.shape)) * meta.dtype.bytes);
+    const std::vector<ChunkId> ids = source_.grid().overlapping(box);
+    std::vector<ChunkId> stored;
+    for (ChunkId id : ids)
+      if (std::holds_alternative<StoredAt>(source_.locate(id))) stored.push_back(id);
+    if (stored.size() < ids.size()) fill_elements(elements.span(), fill_);
+    for (std::size_t begin = 0; begin < stored.size(); begin += kChunksPerBatch) {
+      const std::span<const ChunkId> some(stored.data() + begin, std::min(kChunksPerBatch, stored.size() - begin));
+      ReadBatch batch;
+      source_.read(some, batch);
+      tbb::parallel_for(std::size_t{0}, some.size(), [&](std::size_t i) {
+        const ChunkGrid& grid = source_.grid();
+        const Box stored_box = meta.pads_edges ? grid.full_box(some[i]) : grid.box(some[i]);
+        const std::size_t bytes = static_cast<std::size_t>(product(stored_box.shape)) * meta.dtype.bytes;
+        const ByteView decoded =
+            chain_.decode(batch.chunks[i].bytes, bytes, batch.chunks[i].skipped_codecs, scratch_.local());
+        BoxCopy copy;
+        copy.src_box = stored_box;
+        copy.src_layout = meta.layout;
+        copy.dst_box = box;
+        copy.dst_layout.byte_order = order_;
+        copy.part = intersect(grid.box(some[i]), box);
+        copy.element = meta.dtype.element();
+        copy_box(copy, decoded.data(), elements.data());
+      });
+    }
+  }
+
+ private:
+  const ArraySource& source_;
+  ByteOrder order_;
+  CodecChain chain_;
+  std::vector<std::byte> fill_;
+  tbb::enumerable_thread_specific<CodecChain::Scratch> scratch_;
+};
+
+[[noreturn]] void differs(const std::string& path, const Shape& at, ByteView wanted, ByteView got) {
+  throw Error(Code::mismatch, fmt::format("{}: element ({}) is {} in the source and {} in the target", path,
+                                          fmt::join(at.begin(), at.end(), ", "), hex(wanted), hex(got)));
+}
+
+void check_stop(const std::stop_token& stop) {
+  if (stop.stop_requested()) throw Error(Code::interrupted, "interrupted");
+}
+
+void check_tree(const Hierarchy& got, const Hierarchy& wanted) {
+  for (const ArrayNode& node : wanted.arrays) {
+    const auto found = std::find_if(got.arrays.begin(), got.arrays.end(),
+                                    [&](const ArrayNode& other) { return other.meta.path == node.meta.path; });
+    if (found == got.arrays.end()) throw Error(Code::mismatch, fmt::format("{} is missing in the target", node.meta.path));
+    if (found->meta.dtype != node.meta.dtype || found->meta.shape != node.meta.shape)
+      throw Error(Code::mismatch,
+                  fmt::format("{} is {} {} in the target, not {} {}", node.meta.path, found->meta.dtype.name(),
+                              to_string(found->meta.shape), node.meta.dtype.name(), to_string(node.meta.shape)));
+    for (const Attribute& attribute : node.attributes)
+      if (find_attribute(found->attributes, attribute.name) == nullptr)
+        throw Error(Code::mismatch, fmt::format("{}@{} is missing in the target", node.meta.path, attribute.name));
+  }
+  for (const GroupNode& node : wanted.groups) {
+    const auto found = std::find_if(got.groups.begin(), got.groups.end(),
+                                    [&](const GroupNode& other) { return other.path == node.path; });
+    if (found == got.groups.end()) throw Error(Code::mismatch, fmt::format("group {} is missing in the target", node.path));
+    for (const Attribute& attribute : node.attributes)
+      if (find_attribute(found->attributes, attribute.name) == nullptr)
+        throw Error(Code::mismatch, fmt::format("{}@{} is missing in the target", node.path, attribute.name));
+  }
+}
+
+/// Decodes the sampled chunks of one array and compares them with what was written.
+void check_proofs(const ArrayPlan& plan, const ArraySource& uncut, const ArrayMeta& wanted,
+                  const std::vector<ChunkProof>& proofs, VerifyReport& report) {
+  std::unique_ptr<ArraySource> cut;
+  const ArraySource* source = &uncut;
+  if (uncut.meta().storage == Storage::contiguous && uncut.meta().chunk != wanted.chunk) {
+    cut = cut_linear(uncut, wanted.chunk);
+    source = cut.get();
+  }
+  const ArrayMeta& meta = source->meta();
+  const bool encoded = plan.kind == ArrayPlan::Kind::copy_chunks;
+  const CodecChain chain = encoded ? CodecChain() : CodecChain(meta.codecs, meta.dtype.bytes);
+  std::atomic<std::uint64_t> bytes{0};
+  tbb::enumerable_thread_specific<CodecChain::Scratch> scratch;
+  tbb::parallel_for(std::size_t{0}, proofs.size(), [&](std::size_t i) {
+    const ChunkProof& proof = proofs[i];
+    const std::string where = fmt::format("chunk ({}) of {}", to_string(source->grid().coords(proof.id)), plan.path);
+    const bool absent = std::holds_alternative<Absent>(source->locate(proof.id));
+    if (absent != proof.absent)
+      throw Error(Code::mismatch, fmt::format("{} is {} in the target", where, absent ? "missing" : "unexpectedly stored"));
+    if (absent) return;
+    ReadBatch batch;
+    source->read(std::span(&proof.id, 1), batch);
+    ByteView content = batch.chunks[0].bytes;
+    if (!encoded) {
+      const Box box = meta.pads_edges ? source->grid().full_box(proof.id) : source->grid().box(proof.id);
+      try {
+        content = chain.decode(content, static_cast<std::size_t>(product(box.shape)) * meta.dtype.bytes,
+                               batch.chunks[0].skipped_codecs, scratch.local());
+      } catch (const Error& e) {
+        throw Error(Code::mismatch, fmt::format("{} cannot be decoded in the target: {}", where, e.message()));
+      }
+    }
+    if (XXH3_64bits(content.data(), content.size()) != proof.hash)
+      throw Error(Code::mismatch, fmt::format("{} differs from what was written", where));
+    bytes += content.size();
+  });
+  report.n_chunks += static_cast<Index>(proofs.size());
+  report.bytes += bytes;
+}
+
+/// Compares all elements of one array, tile by tile.
+void check_elements(const ArrayPlan& plan, std::uint64_t tile_bytes, const ArraySource& source_uncut,
+                    const ArraySource& target_uncut, VerifyReport& report, const std::function<void()>& tick) {
+  const ArrayMeta& source_meta = source_uncut.meta();
+  const ArrayMeta& target_meta = target_uncut.meta();
+  const ByteOrder order = target_meta.layout.byte_order;
+  const Shape tile = choose_tile(source_meta, target_meta, tile_bytes);
+  std::unique_ptr<ArraySource> own_source;
+  std::unique_ptr<ArraySource> own_target;
+  const auto cut = [&](const ArraySource& uncut, std::unique_ptr<ArraySource>& own) -> const ArraySource& {
+    if (uncut.meta().storage != Storage::contiguous) return uncut;
+    own = cut_linear(uncut, linear_cut(uncut.meta(), tile));
+    return *own;
+  };
+  BoxReader source(cut(source_uncut, own_source), order);
+  BoxReader target(cut(target_uncut, own_target), order);
+  const ChunkGrid tiles(target_meta.shape, tile);
+  Bytes wanted;
+  Bytes got;
+  const std::size_t element_bytes = target_meta.dtype.bytes;
+  for (Index i = 0; i < tiles.n_chunks(); ++i) {
+    const Box box = tiles.box(ChunkId{i});
+    source.read(box, wanted);
+    try {
+      target.read(box, got);
+    } catch (const Error& e) {
+      throw Error(Code::mismatch, fmt::format("{}: the target cannot be read back: {}", plan.path, e.what()));
+    }
+    if (std::memcmp(wanted.data(), got.data(), wanted.size()) != 0) {
+      std::size_t at = 0;
+      while (wanted.data()[at] == got.data()[at]) ++at;
+      at -= at % element_bytes;
+      Shape position = box.origin;
+      Index rest = static_cast<Index>(at / element_bytes);
+      for (int axis = box.shape.rank() - 1; axis >= 0; --axis) {
+        position[axis] += rest % box.shape[axis];
+        rest /= box.shape[axis];
+      }
+      differs(plan.path, position, {wanted.data() + at, element_bytes}, {got.data() + at, element_bytes});
+    }
+    report.bytes += wanted.size();
+    tick();
+  }
+  report.n_chunks += target_uncut.grid().n_chunks();
+}
+
+/// Compares the encoded chunks of an array that was copied as it was: nothing needs to be decoded.
+void check_encoded(const ArrayPlan& plan, const ArraySource& source_uncut, const ArraySource& target_uncut,
+                   VerifyReport& report, const std::function<void()>& tick) {
+  std::unique_ptr<ArraySource> own_source;
+  std::unique_ptr<ArraySource> own_target;
+  const ArraySource& source = cut_as_planned(source_uncut, plan, own_source);
+  const ArraySource& target = cut_as_planned(target_uncut, plan, own_target);
+  const Index n = source.grid().n_chunks();
+  for (Index i = 0; i < n; ++i) {
+    const ChunkId id{i};
+    const bool absent = std::holds_alternative<Absent>(source.locate(id));
+    bool same = absent == std::holds_alternative<Absent>(target.locate(id));
+    if (same && !absent) {
+      ReadBatch wanted;
+      ReadBatch got;
+      source.read(std::span(&id, 1), wanted);
+      target.read(std::span(&id, 1), got);
+      const ByteView a = wanted.chunks[0].bytes;
+      const ByteView b = got.chunks[0].bytes;
+      same = a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0 &&
+             wanted.chunks[0].skipped_codecs == got.chunks[0].skipped_codecs;
+      report.bytes += a.size();
+    }
+    if (!same)
+      throw Error(Code::mismatch,
+                  fmt::format("chunk ({}) of {} differs in the target", to_string(source.grid().coords(id)), plan.path));
+    ++report.n_chunks;
+    if (i % 64 == 0) tick();
+  }
+}
+
+}  // namespace
+
+VerifyReport verify(VerifyMode mode, const Plan& plan, const Reader& source, const std::vector<ArrayMeta>& sources,
+                    const Reader& target, const Hierarchy& wanted, const std::vector<std::vector<ChunkProof>>& proofs,
+                    const ProgressSink& progress, std::stop_token stop) {
+  VerifyReport report;
+  report.mode = mode;
+  if (mode == VerifyMode::none) return report;
+  const auto begin = std::chrono::steady_clock::now();
+  check_tree(target.tree(), wanted);
+  std::uint64_t total_bytes = 0;
+  for (const ArrayPlan& array : plan.arrays) {
+    report.n_chunks_total += array.n_target_chunks;
+    total_bytes += array.decoded_bytes;
+  }
+  const auto elapsed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  const auto tick = [&] {
+    check_stop(stop);
+    if (progress && mode == VerifyMode::full) progress({report.bytes, total_bytes, elapsed()});
+  };
+  tbb::task_arena arena(plan.n_threads);
+  arena.execute([&] {
+    for (std::size_t i = 0; i < plan.arrays.size(); ++i) {
+      const ArrayPlan& array = plan.arrays[i];
+      if (array.kind == ArrayPlan::Kind::nothing) continue;
+      tick();
+      const std::unique_ptr<ArraySource> written = target.open_array(wanted.arrays[i].meta.path);
+      if (mode == VerifyMode::sample) {
+        check_proofs(array, *written, wanted.arrays[i].meta, proofs[i], report);
+        continue;
+      }
+      const std::unique_ptr<ArraySource> original = source.open_array(sources[i].path);
+      if (array.kind == ArrayPlan::Kind::copy_chunks)
+        check_encoded(array, *original, *written, report, tick);
+      else
+        check_elements(array, plan.tiles_bytes / 2, *original, *written, report, tick);
+    }
+  });
+  report.seconds = elapsed();
+  return report;
+}
+
+}  // namespace chunkwise
