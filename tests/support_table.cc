@@ -18,7 +18,9 @@ namespace {
 constexpr std::string_view kBegin = "<!-- support table: made by tools/support_table -->\n";
 constexpr std::string_view kEnd = "<!-- end of the support table -->\n";
 
-std::string code_or_dash(std::string_view text) { return text.empty() ? "-" : fmt::format("`{}`", text); }
+std::string code_or_dash(std::string_view text) {
+  return text.empty() ? "-" : fmt::format("`{}`", text);
+}
 
 std::string support_table() {
   std::string out = "\n| Format | `--to` | Chosen by suffix | Reads | Writes |\n|---|---|---|---|---|\n";
@@ -56,7 +58,8 @@ int main(int argc, char** argv) {
   const std::string expected = support_table();
   if (text.compare(from, end - from, expected) == 0) return 0;
   if (!write) {
-    std::fprintf(stderr, "support_table: %s differs from the registries; run tools/support_table --write. Expected:\n%s",
+    std::fprintf(stderr,
+                 "support_table: %s differs from the registries; run tools/support_table --write. Expected:\n%s",
                  path.c_str(), expected.c_str());
     return 1;
   }
