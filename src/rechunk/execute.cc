@@ -1,6 +1,7 @@
-// Reader threads take source chunks tile by tile, in plan order, within the read-ahead budget. Workers decode each chunk and
-// scatter it into its tile; the last one of a tile lets the tile's target chunks be gathered, encoded and written. Source chunks
-// lie at disjoint places of a tile and every target chunk belongs to one tile, so nothing on that path takes a lock.
+// Reader threads take source chunks tile by tile, in plan order, within the read-ahead budget. Workers decode each
+// chunk and scatter it into its tile; the last one of a tile lets the tile's target chunks be gathered, encoded and
+// written. Source chunks lie at disjoint places of a tile and every target chunk belongs to one tile, so nothing on
+// that path takes a lock.
 #include "rechunk/execute.h"
 
 #include <fmt/format.h>
@@ -26,7 +27,9 @@ namespace chunkwise {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 constexpr int kReaderThreads = 3;
 /// Small chunks share a task until it has about this many decoded bytes, so that scheduling does not show.
@@ -54,8 +57,8 @@ struct TileRun {
   MemoryBudget::Lease lease;
   Box box;
   Bytes elements;
-  Box source_chunks;           // grid coordinates of the source chunks it touches
-  std::vector<bool> present;   // row-major over source_chunks
+  Box source_chunks;          // grid coordinates of the source chunks it touches
+  std::vector<bool> present;  // row-major over source_chunks
   bool all_absent = false;
   std::atomic<Index> n_to_decode{0};
   std::atomic<Index> n_to_encode{0};
@@ -231,7 +234,8 @@ class Execution {
     order_by_address();
     const bool skip_elements = tile->all_absent && array_->absent_stays_absent;
     if (!skip_elements) {
-      tile->elements = take_elements(static_cast<std::size_t>(product(tile->box.shape)) * targets_[array_->index].dtype.bytes);
+      tile->elements =
+          take_elements(static_cast<std::size_t>(product(tile->box.shape)) * targets_[array_->index].dtype.bytes);
       if (todo_.size() < ids.size()) fill_elements(tile->elements.span(), array_->fill);
     }
     tile_ = tile;
@@ -429,7 +433,8 @@ class Execution {
     for (;;) {
       Index position = 0;
       for (int axis = 0; axis < rank; ++axis)
-        position = position * tile.source_chunks.shape[axis] + chunks.origin[axis] + at[axis] - tile.source_chunks.origin[axis];
+        position = position * tile.source_chunks.shape[axis] + chunks.origin[axis] + at[axis] -
+                   tile.source_chunks.origin[axis];
       if (tile.present[static_cast<std::size_t>(position)]) return true;
       int axis = rank - 1;
       while (axis >= 0 && ++at[axis] == chunks.shape[axis]) at[axis--] = 0;
@@ -550,8 +555,7 @@ StageTotals& StageTotals::operator+=(const StageTotals& other) {
 bool is_sampled(const ChunkGrid& grid, ChunkId id) {
   const Shape at = grid.coords(id);
   bool corner = at.rank() <= 8;
-  for (int axis = 0; axis < at.rank() && corner; ++axis)
-    corner = at[axis] == 0 || at[axis] == grid.counts()[axis] - 1;
+  for (int axis = 0; axis < at.rank() && corner; ++axis) corner = at[axis] == 0 || at[axis] == grid.counts()[axis] - 1;
   if (corner) return true;
   const Index number = linear(id);
   return XXH3_64bits(&number, sizeof number) % 50 == 0;

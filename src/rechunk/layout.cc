@@ -80,9 +80,8 @@ Shape proportional_chunk(const ArrayMeta& meta, std::uint64_t bytes) {
     for (int axis : open) volume *= static_cast<double>(std::max<Index>(meta.shape[axis], 1));
     const double fraction =
         open.empty() ? 1 : std::min(1.0, std::pow(wanted / volume, 1.0 / static_cast<double>(open.size())));
-    const auto too_short = std::partition(open.begin(), open.end(), [&](int axis) {
-      return static_cast<double>(meta.shape[axis]) * fraction >= 1;
-    });
+    const auto too_short = std::partition(
+        open.begin(), open.end(), [&](int axis) { return static_cast<double>(meta.shape[axis]) * fraction >= 1; });
     const bool settled = too_short == open.end();
     open.erase(too_short, open.end());
     if (!settled) continue;
@@ -179,8 +178,8 @@ void apply_codecs(const CodecRequest& request, ArrayMeta& meta, std::vector<std:
   if (meta.storage != Storage::chunked) {
     const Shape chunk = proportional_chunk(meta, kDefaultChunkBytes);
     make_chunked(meta, chunk);
-    notes.push_back(fmt::format("{}: contiguous, needs chunks to be encoded; they are {}", meta.path,
-                                to_string(chunk)));
+    notes.push_back(
+        fmt::format("{}: contiguous, needs chunks to be encoded; they are {}", meta.path, to_string(chunk)));
   }
   meta.codecs = *request.codecs;
   for (CodecSpec& codec : meta.codecs)
@@ -191,8 +190,8 @@ void check_dims_exist(const ChunkSpec& spec, const Hierarchy& tree, const std::v
   if (spec.kind == ChunkSpec::Kind::list) {
     for (std::size_t i : targets)
       if (tree.arrays[i].meta.shape.rank() == static_cast<int>(spec.lengths.size())) return;
-    throw Error(Code::usage, fmt::format("-c {} names {} axes, but no variable has that many", spec.text,
-                                         spec.lengths.size()));
+    throw Error(Code::usage,
+                fmt::format("-c {} names {} axes, but no variable has that many", spec.text, spec.lengths.size()));
   }
   std::set<std::string> known;
   for (std::size_t i : targets)

@@ -22,7 +22,7 @@ struct ChunkSpec {
     list,        // a length per axis, by position
   };
   struct Length {
-    std::string dim;  // a name or a 0-based axis number
+    std::string dim;   // a name or a 0-based axis number
     Index length = 0;  // 0: the whole axis ("all")
   };
   std::string text;      // as the user wrote it, for messages
@@ -41,11 +41,12 @@ struct CodecRequest {
   std::optional<CodecSpecs> codecs;
 };
 
-/// "shuffle,deflate:1", "none", "keep", "VAR:zstd:3" (a first part that names no codec is a variable). Throws Error{usage}.
+/// "shuffle,deflate:1", "none", "keep", "VAR:zstd:3" (a first part that names no codec is a variable). Throws
+/// Error{usage}.
 CodecRequest parse_codec_request(const std::string& text);
 
-/// What the user asked of the layouts. Specs apply in order, those that name a variable after those that do not, so a later one
-/// wins where both speak of an axis.
+/// What the user asked of the layouts. Specs apply in order, those that name a variable after those that do not, so a
+/// later one wins where both speak of an axis.
 struct LayoutRequest {
   std::vector<ChunkSpec> chunks;
   std::vector<CodecRequest> codecs;
@@ -53,9 +54,9 @@ struct LayoutRequest {
   std::function<Shape(const ArrayMeta&)> advise;
 };
 
-/// Sets storage, chunk and codecs of every array of `tree` (already adapted to the target format). Appends a line to `notes`
-/// for everything that did not go literally as asked. Throws Error{usage} for dimensions and variables that do not
-/// exist, with the real ones listed.
+/// Sets storage, chunk and codecs of every array of `tree` (already adapted to the target format). Appends a line to
+/// `notes` for everything that did not go literally as asked. Throws Error{usage} for dimensions and variables that do
+/// not exist, with the real ones listed.
 void apply_layout(const LayoutRequest& request, Hierarchy& tree, std::vector<std::string>& notes);
 
 }  // namespace chunkwise

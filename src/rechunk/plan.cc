@@ -88,8 +88,8 @@ struct Needs {
 std::uint64_t bookkeeping_bytes(const ArrayMeta& source, const Shape& source_chunk, const Shape& tile) {
   std::uint64_t chunks = 1;
   for (int axis = 0; axis < tile.rank(); ++axis)
-    chunks = saturating_mul(chunks, static_cast<std::uint64_t>(
-                                        ceil_div(std::min(tile[axis], source.shape[axis]), source_chunk[axis]) + 1));
+    chunks = saturating_mul(
+        chunks, static_cast<std::uint64_t>(ceil_div(std::min(tile[axis], source.shape[axis]), source_chunk[axis]) + 1));
   const auto all = static_cast<std::uint64_t>(ChunkGrid(source.shape, source_chunk).n_chunks());
   return saturating_mul(std::min(chunks, all), kBytesPerRead);
 }
@@ -155,8 +155,8 @@ void set_tile(const ArrayMeta& source, const ArrayMeta& target, const Shape& til
   const double stored = source.storage != Storage::contiguous ? static_cast<double>(source.stored_bytes)
                                                               : static_cast<double>(plan.decoded_bytes);
   plan.read_bytes = static_cast<std::uint64_t>(stored * plan.passes);
-  plan.tile_bytes = shape_bytes(clip(tile, target.shape), target.dtype.bytes) +
-                    bookkeeping_bytes(source, plan.source_chunk, tile);
+  plan.tile_bytes =
+      shape_bytes(clip(tile, target.shape), target.dtype.bytes) + bookkeeping_bytes(source, plan.source_chunk, tile);
 }
 
 }  // namespace
@@ -224,8 +224,8 @@ Shape choose_tile(const ArrayMeta& source, const ArrayMeta& target, std::uint64_
   // Depth first, largest lengths first; a tile that is too large already in its smallest completion ends the branch.
   std::function<void(int)> visit = [&](int axis) {
     if (axis == rank) {
-      const std::uint64_t bytes = shape_bytes(clip(tile, target.shape), target.dtype.bytes) +
-                                  bookkeeping_bytes(source, source.chunk, tile);
+      const std::uint64_t bytes =
+          shape_bytes(clip(tile, target.shape), target.dtype.bytes) + bookkeeping_bytes(source, source.chunk, tile);
       if (bytes > most_bytes) return;
       const double cost = read_cost(source, tile);
       // Equal cost: the smaller tile, so that more of them are in flight; but not below 1 MiB.
@@ -284,11 +284,12 @@ Plan make_plan(const std::vector<PlanInput>& arrays, const PlanRequest& request)
   const std::uint64_t least = fixed(1) + least_tile;
   if (least > request.memory_bytes) {
     const std::uint64_t least_mib = ceil_div(least + kMiB / 4, kMiB);
-    throw Error(Code::budget,
-                fmt::format("does not fit into --memory {}: the process needs {}, one thread {}, and the smallest tile{} {}",
-                            format_bytes(request.memory_bytes), format_bytes(plan.base_bytes), format_bytes(worker),
-                            largest_path.empty() ? "" : " of " + largest_path, format_bytes(least_tile + least_read_ahead)),
-                fmt::format("the least that works is --memory {}MiB", least_mib));
+    throw Error(
+        Code::budget,
+        fmt::format("does not fit into --memory {}: the process needs {}, one thread {}, and the smallest tile{} {}",
+                    format_bytes(request.memory_bytes), format_bytes(plan.base_bytes), format_bytes(worker),
+                    largest_path.empty() ? "" : " of " + largest_path, format_bytes(least_tile + least_read_ahead)),
+        fmt::format("the least that works is --memory {}MiB", least_mib));
   }
   while (plan.n_threads > 1 && fixed(plan.n_threads) + least_tile > request.memory_bytes) --plan.n_threads;
   plan.worker_bytes = worker;

@@ -41,11 +41,11 @@ struct ArrayPlan {
 struct Plan {
   std::vector<ArrayPlan> arrays;  // parallel to the target's arrays
   int n_threads = 1;
-  std::uint64_t memory_bytes = 0;       // the promise
-  std::uint64_t base_bytes = 0;         // the process without buffers
-  std::uint64_t worker_bytes = 0;       // of one thread
-  std::uint64_t read_ahead_bytes = 0;   // encoded chunks read and not yet decoded
-  std::uint64_t tiles_bytes = 0;        // tiles in flight
+  std::uint64_t memory_bytes = 0;      // the promise
+  std::uint64_t base_bytes = 0;        // the process without buffers
+  std::uint64_t worker_bytes = 0;      // of one thread
+  std::uint64_t read_ahead_bytes = 0;  // encoded chunks read and not yet decoded
+  std::uint64_t tiles_bytes = 0;       // tiles in flight
 };
 
 struct PlanRequest {

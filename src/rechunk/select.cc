@@ -17,8 +17,7 @@ std::string_view without_slash(std::string_view path) {
 }
 
 bool names(const std::string& path, const std::string& name) {
-  return without_slash(path) == without_slash(name) ||
-         (name.find('/') == std::string::npos && base_name(path) == name);
+  return without_slash(path) == without_slash(name) || (name.find('/') == std::string::npos && base_name(path) == name);
 }
 
 /// Adds the coordinate variables of array `index` to `chosen`.
@@ -85,8 +84,8 @@ void select_variables(Hierarchy& tree, const std::vector<std::string>& keep, con
   tree.arrays = std::move(arrays);
   std::erase_if(tree.links, [&](const LinkNode& link) { return dropped_paths.contains(link.target); });
   std::erase_if(tree.unsupported, [&](const UnsupportedNode& node) {
-    return !keep.empty() || std::any_of(exclude.begin(), exclude.end(),
-                                        [&](const std::string& name) { return names(node.path, name); });
+    return !keep.empty() ||
+           std::any_of(exclude.begin(), exclude.end(), [&](const std::string& name) { return names(node.path, name); });
   });
 }
 

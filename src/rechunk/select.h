@@ -8,8 +8,8 @@
 
 namespace chunkwise {
 
-/// Indexes into tree.arrays of the variables a name means: its full path ("/g/T"), its path without the leading slash, or its
-/// last part (every variable of that name in any group). Throws Error{usage} with a suggestion if there is none.
+/// Indexes into tree.arrays of the variables a name means: its full path ("/g/T"), its path without the leading slash,
+/// or its last part (every variable of that name in any group). Throws Error{usage} with a suggestion if there is none.
 std::vector<std::size_t> find_variables(const Hierarchy& tree, const std::string& name);
 
 /// Keeps `keep` (all if empty) and what they need to be understood: coordinate variables, that is 1-D variables named

@@ -86,7 +86,8 @@ void check_tree(const Hierarchy& got, const Hierarchy& wanted) {
   for (const ArrayNode& node : wanted.arrays) {
     const auto found = std::find_if(got.arrays.begin(), got.arrays.end(),
                                     [&](const ArrayNode& other) { return other.meta.path == node.meta.path; });
-    if (found == got.arrays.end()) throw Error(Code::mismatch, fmt::format("{} is missing in the target", node.meta.path));
+    if (found == got.arrays.end())
+      throw Error(Code::mismatch, fmt::format("{} is missing in the target", node.meta.path));
     if (found->meta.dtype != node.meta.dtype || found->meta.shape != node.meta.shape)
       throw Error(Code::mismatch,
                   fmt::format("{} is {} {} in the target, not {} {}", node.meta.path, found->meta.dtype.name(),
@@ -98,7 +99,8 @@ void check_tree(const Hierarchy& got, const Hierarchy& wanted) {
   for (const GroupNode& node : wanted.groups) {
     const auto found = std::find_if(got.groups.begin(), got.groups.end(),
                                     [&](const GroupNode& other) { return other.path == node.path; });
-    if (found == got.groups.end()) throw Error(Code::mismatch, fmt::format("group {} is missing in the target", node.path));
+    if (found == got.groups.end())
+      throw Error(Code::mismatch, fmt::format("group {} is missing in the target", node.path));
     for (const Attribute& attribute : node.attributes)
       if (find_attribute(found->attributes, attribute.name) == nullptr)
         throw Error(Code::mismatch, fmt::format("{}@{} is missing in the target", node.path, attribute.name));
@@ -124,7 +126,8 @@ void check_proofs(const ArrayPlan& plan, const ArraySource& uncut, const ArrayMe
     const std::string where = fmt::format("chunk ({}) of {}", to_string(source->grid().coords(proof.id)), plan.path);
     const bool absent = std::holds_alternative<Absent>(source->locate(proof.id));
     if (absent != proof.absent)
-      throw Error(Code::mismatch, fmt::format("{} is {} in the target", where, absent ? "missing" : "unexpectedly stored"));
+      throw Error(Code::mismatch,
+                  fmt::format("{} is {} in the target", where, absent ? "missing" : "unexpectedly stored"));
     if (absent) return;
     ReadBatch batch;
     source->read(std::span(&proof.id, 1), batch);
@@ -216,8 +219,8 @@ void check_encoded(const ArrayPlan& plan, const ArraySource& source_uncut, const
       report.bytes += a.size();
     }
     if (!same)
-      throw Error(Code::mismatch,
-                  fmt::format("chunk ({}) of {} differs in the target", to_string(source.grid().coords(id)), plan.path));
+      throw Error(Code::mismatch, fmt::format("chunk ({}) of {} differs in the target",
+                                              to_string(source.grid().coords(id)), plan.path));
     ++report.n_chunks;
     if (i % 64 == 0) tick();
   }
@@ -238,9 +241,7 @@ VerifyReport verify(VerifyMode mode, const Plan& plan, const Reader& source, con
     report.n_chunks_total += array.n_target_chunks;
     total_bytes += array.decoded_bytes;
   }
-  const auto elapsed = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
+  const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   const auto tick = [&] {
     check_stop(stop);
     if (progress && mode == VerifyMode::full) progress({report.bytes, total_bytes, elapsed()});

@@ -1,0 +1,45 @@
+// The rewrite of one dataset, from request to report.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "report/rechunk_report.h"
+
+namespace chunkwise {
+
+/// Everything the user can ask of `rechunk`. Plain data.
+struct RechunkRequest {
+  std::string source;
+  std::string target;
+  std::vector<std::string> chunks;  // -c, see parse_chunk_spec
+  std::vector<std::string> codecs;  // --codec, see parse_codec_request
+  std::string to;                   // target format; empty: by suffix, else as the source
+  std::vector<std::string> variables;
+  std::vector<std::string> exclude;
+  std::uint64_t memory_bytes = 0;  // of the whole process; 0: half of what is available
+  int n_threads = 0;               // 0: one per core
+  bool dry_run = false;
+  bool overwrite = false;
+  bool allow_loss = false;
+  VerifyMode verify = VerifyMode::sample;
+  /// Chooses chunk shapes for `-c auto`; the command passes the advisor.
+  std::function<Shape(const ArrayMeta&)> advise;
+};
+
+/// Where progress goes; called on the thread that called rechunk(). Members may be empty.
+struct RechunkObserver {
+  std::function<void(const std::string& note)> note;
+  std::function<void(const char* phase, const Progress&)> progress;
+};
+
+/// Rewrites the dataset. The target appears under its name only when it is complete and verified; on any error nothing
+/// is left, except after a failed verification, where the message names the temporary. Throws Error with the code of
+/// the failure; Error{interrupted} if `stop` is requested.
+RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& observer, std::stop_token stop);
+
+}  // namespace chunkwise

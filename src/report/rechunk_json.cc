@@ -1,0 +1,123 @@
+#include "base/json.h"
+#include "report/rechunk_report.h"
+
+namespace chunkwise {
+namespace {
+
+Json lengths(const Shape& shape) {
+  Json list = Json::array();
+  for (Index length : shape) list.push_back(length);
+  return list;
+}
+
+Json layout(const ArrayMeta& meta) {
+  Json json;
+  json["storage"] =
+      meta.storage == Storage::chunked ? "chunked" : (meta.storage == Storage::contiguous ? "contiguous" : "compact");
+  json["chunks"] = meta.storage == Storage::chunked ? lengths(meta.chunk) : Json(nullptr);
+  json["shards"] = nullptr;
+  json["codecs"] = to_string(meta.codecs);
+  return json;
+}
+
+const char* kind_name(ArrayPlan::Kind kind) {
+  switch (kind) {
+    case ArrayPlan::Kind::nothing:
+      return "nothing";
+    case ArrayPlan::Kind::copy_chunks:
+      return "copy";
+    case ArrayPlan::Kind::rewrite:
+      break;
+  }
+  return "rewrite";
+}
+
+const char* mode_name(VerifyMode mode) {
+  return mode == VerifyMode::none ? "none" : (mode == VerifyMode::sample ? "sample" : "full");
+}
+
+}  // namespace
+
+std::string rechunk_json(const RechunkReport& report) {
+  Json json;
+  json["schema"] = "rechunk/1";
+  json["source"] = report.source;
+  json["target"] = report.target;
+  json["from"] = report.from_format;
+  json["to"] = report.to_format;
+  json["dry_run"] = report.dry_run;
+  json["variables"] = Json::array();
+  Index n_tiles = 0;
+  Index n_reads = 0;
+  Index n_writes = 0;
+  double most_passes = 0;
+  std::uint64_t read_bytes = 0;
+  std::uint64_t decoded_bytes = 0;
+  for (const RechunkReport::Variable& variable : report.variables) {
+    const ArrayPlan& plan = variable.plan;
+    Json entry;
+    entry["path"] = variable.target.path;
+    entry["shape"] = lengths(variable.target.shape);
+    entry["dtype"] = variable.target.dtype.name();
+    entry["dims"] = variable.target.dims;
+    entry["from"] = layout(variable.source);
+    entry["to"] = layout(variable.target);
+    entry["action"] = kind_name(plan.kind);
+    entry["tile"] = lengths(plan.tile);
+    entry["tiles"] = plan.n_tiles;
+    entry["passes"] = plan.passes;
+    json["variables"].push_back(std::move(entry));
+    n_tiles += plan.n_tiles;
+    n_reads += plan.n_source_reads;
+    n_writes += plan.n_target_chunks;
+    if (plan.kind != ArrayPlan::Kind::nothing) most_passes = std::max(most_passes, plan.passes);
+    read_bytes += plan.read_bytes;
+    decoded_bytes += plan.decoded_bytes;
+  }
+  const Plan& plan = report.plan;
+  json["plan"] = {{"passes", most_passes},
+                  {"tiles", n_tiles},
+                  {"memory_bytes", plan.memory_bytes},
+                  {"memory",
+                   {{"base_bytes", plan.base_bytes},
+                    {"threads", plan.n_threads},
+                    {"thread_bytes", plan.worker_bytes},
+                    {"read_ahead_bytes", plan.read_ahead_bytes},
+                    {"tiles_bytes", plan.tiles_bytes}}},
+                  {"bytes_read", read_bytes},
+                  {"bytes_decoded", decoded_bytes},
+                  {"requests", n_reads},
+                  {"chunks_written", n_writes},
+                  {"seconds", report.predicted_seconds}};
+  if (report.dry_run) {
+    json["actual"] = nullptr;
+    json["verified"] = nullptr;
+  } else {
+    const StageTotals& totals = report.totals;
+    json["actual"] = {{"bytes_read", totals.read_bytes},
+                      {"bytes_written", totals.written_bytes},
+                      {"requests", totals.n_chunks_read},
+                      {"chunks_written", totals.n_chunks_written},
+                      {"chunks_absent", totals.n_chunks_absent},
+                      {"seconds", report.seconds},
+                      {"rewrite_seconds", report.rewrite_seconds},
+                      {"stages",
+                       {{"read", totals.read_s},
+                        {"decode", totals.decode_s},
+                        {"gather", totals.gather_s},
+                        {"encode", totals.encode_s},
+                        {"write", totals.write_s}}},
+                      {"peak_rss_bytes", report.peak_rss_bytes}};
+    json["verified"] = {{"mode", mode_name(report.verified.mode)},
+                        {"chunks", report.verified.n_chunks},
+                        {"chunks_total", report.verified.n_chunks_total},
+                        {"bytes", report.verified.bytes},
+                        {"seconds", report.verified.seconds}};
+  }
+  json["notes"] = report.notes;
+  json["losses"] = Json::array();
+  for (const Loss& loss : report.losses) json["losses"].push_back({{"object", loss.object}, {"what", loss.what}});
+  return dump_json(json, 2);
+}
+
+}  // namespace chunkwise

@@ -1,0 +1,47 @@
+// What a rewrite planned and did, and its two forms.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "array/dataset.h"
+#include "rechunk/execute.h"
+#include "rechunk/plan.h"
+#include "rechunk/verify.h"
+
+namespace chunkwise {
+
+/// Plain data; `actual` members hold only after a run (not after --dry-run).
+struct RechunkReport {
+  struct Variable {
+    ArrayMeta source;
+    ArrayMeta target;
+    ArrayPlan plan;
+  };
+  std::string source;
+  std::string target;
+  std::string from_format;
+  std::string to_format;
+  std::vector<Variable> variables;
+  Plan plan;  // without its arrays, which are in `variables`
+  std::vector<std::string> notes;
+  std::vector<Loss> losses;
+
+  /// Before the run: codec work shared by the threads, typical rates, disk not counted.
+  double predicted_seconds = 0;
+
+  bool dry_run = false;
+  StageTotals totals;
+  double seconds = 0;  // from planning to publishing, verification included
+  double rewrite_seconds = 0;
+  std::uint64_t peak_rss_bytes = 0;
+  VerifyReport verified;
+};
+
+/// At most 80 columns wide where names allow. `verbose` adds the seconds and bytes of every stage.
+std::string rechunk_text(const RechunkReport& report, bool verbose);
+/// Schema "rechunk/1", docs/json.md.
+std::string rechunk_json(const RechunkReport& report);
+
+}  // namespace chunkwise

@@ -1,0 +1,197 @@
+// The command `rechunk`: arguments in, report and exit code out.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <malloc.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <iostream>
+#include <new>
+#include <thread>
+
+#include "app/advise.h"
+#include "app/rechunk.h"
+#include "base/error.h"
+#include "base/sizes.h"
+#include "command_line.h"
+
+namespace {
+
+using namespace chunkwise;
+
+constexpr const char* kExamples = R"(
+Examples:
+  rechunk air.nc fast.nc -c time/516,y/20,x/25
+      the variables that have these dimensions get these chunks, all else stays
+  rechunk air.nc air.zarr --codec zstd:3
+      to Zarr v3, chunks kept
+  rechunk air.nc fast.nc -c T:4MiB -c P:keep --codec T:shuffle,deflate:4 --memory 512MiB
+  rechunk in.h5 out.h5 -c auto --dry-run
+      let the advisor choose, show the plan, write nothing
+
+Chunks:  dim/N,dim/N  (N = all: the whole axis), N,N,N by position, a size,
+         auto, keep, contiguous; VAR:... for one variable
+Exit codes: 0 done, 2 usage, 3 not found, 4 unsupported, 5 corrupt input,
+  6 I/O, 7 does not fit the memory, 8 target exists, 9 verification mismatch,
+  10 interrupted, 70 our bug)";
+
+/// Keeps the allocator from holding what was given back: the memory promise is about the whole process.
+void bound_allocator() {
+  mallopt(M_ARENA_MAX, 2);
+  mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+  mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
+}
+
+/// Turns SIGINT and SIGTERM into a stop request; a second one ends the process at once.
+class SignalStop {
+ public:
+  SignalStop() {
+    sigemptyset(&set_);
+    sigaddset(&set_, SIGINT);
+    sigaddset(&set_, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+    thread_ = std::jthread([this](const std::stop_token& done) {
+      const timespec wait{0, 100'000'000};
+      while (!done.stop_requested()) {
+        if (sigtimedwait(&set_, nullptr, &wait) <= 0) continue;
+        if (source_.stop_requested()) _exit(static_cast<int>(Code::interrupted));
+        source_.request_stop();
+      }
+    });
+  }
+  std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  sigset_t set_{};
+  std::stop_source source_;
+  std::jthread thread_;
+};
+
+/// One line that rewrites itself on a terminal; elsewhere a line every ten seconds.
+class ProgressPrinter {
+ public:
+  enum class Style { none, plain, terminal };
+  explicit ProgressPrinter(Style style) : style_(style) {}
+
+  void operator()(const char* phase, const Progress& progress) {
+    if (style_ == Style::none || progress.total_bytes == 0) return;
+    const double interval_s = style_ == Style::terminal ? 0.1 : 10;
+    const bool new_phase = phase != phase_;
+    if (new_phase) {
+      phase_ = phase;
+      last_s_ = style_ == Style::terminal ? -1 : 0;
+    }
+    if (progress.elapsed_s - last_s_ < interval_s) return;
+    last_s_ = progress.elapsed_s;
+    const double done = static_cast<double>(std::min(progress.done_bytes, progress.total_bytes));
+    const double fraction = done / static_cast<double>(progress.total_bytes);
+    const double rate = done / std::max(progress.elapsed_s, 1e-3);
+    const std::string left =
+        fraction > 0.01
+            ? format_seconds((static_cast<double>(progress.total_bytes) - done) / std::max(rate, 1.0)) + " left"
+            : "";
+    const std::string line = fmt::format(
+        "{} {:3.0f} %  {} of {}  {}/s  {}", phase, 100 * fraction, format_bytes(static_cast<std::uint64_t>(done)),
+        format_bytes(progress.total_bytes), format_bytes(static_cast<std::uint64_t>(rate)), left);
+    if (style_ == Style::terminal)
+      fmt::print(stderr, "\r{:<79.79}", line);
+    else
+      fmt::print(stderr, "{}\n", line);
+    shown_ = true;
+  }
+  /// Leaves the terminal on a fresh line.
+  void finish() const {
+    if (style_ == Style::terminal && shown_) fmt::print(stderr, "\r{:79}\r", "");
+  }
+
+ private:
+  Style style_;
+  std::string phase_;
+  double last_s_ = -1;
+  bool shown_ = false;
+};
+
+int run(int argc, char** argv) {
+  CLI::App app(
+      "Rewrites a netCDF, HDF5 or Zarr dataset into other chunks, codecs or formats: parallel, inside a\n"
+      "fixed memory, verified, with nothing lost. The target appears only when it is complete.");
+  app.name("rechunk");
+  app.footer(kExamples);
+  app.set_version_flag("--version", "rechunk " CHUNKWISE_VERSION);
+  RechunkRequest request;
+  std::string memory;
+  std::string verify = "sample";
+  std::string progress = "auto";
+  bool json = false;
+  bool quiet = false;
+  bool verbose = false;
+  app.add_option("SRC", request.source, "dataset to read; never changed")->required();
+  app.add_option("DST", request.target, "dataset to make")->required();
+  app.add_option("-c,--chunks", request.chunks, "target chunks, see below; repeatable")->take_all()->type_name("SPEC");
+  app.add_option("--codec", request.codecs,
+                 "keep (default), none, or e.g. shuffle,deflate:1  zstd:3; VAR:...; repeatable")
+      ->take_all()
+      ->type_name("SPEC");
+  app.add_option("--to", request.to, "nc4, h5, zarr2 or zarr3; default: by DST's suffix, else as SRC")
+      ->type_name("FORMAT");
+  app.add_option("--variable", request.variables, "only this variable and its coordinates; repeatable")
+      ->take_all()
+      ->type_name("V");
+  app.add_option("--exclude", request.exclude, "all but this variable; repeatable")->take_all()->type_name("V");
+  app.add_option("--memory", memory, "most memory of the whole process; default: half of what is available")
+      ->type_name("SIZE");
+  app.add_option("-j", request.n_threads, "threads; default: one per core")->type_name("N")->check(CLI::Range(1, 1024));
+  app.add_flag("--dry-run", request.dry_run, "show the plan, write nothing");
+  app.add_flag("--overwrite", request.overwrite, "replace an existing target");
+  app.add_flag("--allow-loss", request.allow_loss, "go on where the target format cannot keep something; it is listed");
+  app.add_option("--verify", verify, "none, sample (default) or full")->type_name("MODE");
+  app.add_flag("--json", json, "the report as JSON");
+  app.add_option("--progress", progress, "auto, plain or none")->type_name("HOW");
+  app.add_flag("-q", quiet, "print only errors");
+  app.add_flag("-v", verbose, "the report also shows the seconds of every stage");
+  if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
+
+  if (!memory.empty()) {
+    request.memory_bytes = parse_bytes(memory);
+    if (request.memory_bytes == 0) throw Error(Code::usage, "--memory must be more than 0");
+  }
+  request.verify = verify == "none" ? VerifyMode::none : (verify == "full" ? VerifyMode::full : VerifyMode::sample);
+  require_one_of("--verify", verify, {"none", "sample", "full"});
+  require_one_of("--progress", progress, {"auto", "plain", "none"});
+  request.advise = [](const ArrayMeta& meta) { return recommended_chunk(meta); };
+
+  ProgressPrinter::Style style = ProgressPrinter::Style::none;
+  if (!quiet && progress != "none")
+    style = progress == "auto" && isatty(STDERR_FILENO) != 0 ? ProgressPrinter::Style::terminal
+                                                             : ProgressPrinter::Style::plain;
+  ProgressPrinter printer(style);
+  RechunkObserver observer;
+  observer.progress = [&printer](const char* phase, const Progress& p) { printer(phase, p); };
+  if (!quiet) observer.note = [](const std::string& note) { fmt::print(stderr, "note: {}\n", note); };
+
+  const SignalStop stop;
+  RechunkReport report;
+  try {
+    report = rechunk(request, observer, stop.token());
+  } catch (...) {
+    printer.finish();
+    throw;
+  }
+  printer.finish();
+  if (json)
+    std::cout << rechunk_json(report) << '\n';
+  else if (!quiet)
+    std::cout << rechunk_text(report, verbose);
+  std::cout.flush();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bound_allocator();
+  return chunkwise::run_command("rechunk", [&] { return run(argc, argv); });
+}
