@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ namespace chunkwise::hdf5 {
 
 struct DriverState;  // driver.h
 class Writeback;
+
+/// Where the HDF5 part begins: at 0, 512, 1024, 2048, ...; nothing if `object` is no HDF5 file. Throws Error{io}.
+std::optional<std::uint64_t> find_signature(const Object& object);
 
 /// How to create a file. The defaults make the file an old library reads.
 struct CreateOptions {
@@ -82,11 +86,12 @@ class File {
   std::vector<std::function<void()>> at_finish_;
 };
 
-/// While it lives, raw data (H5FD_MEM_DRAW) the library reads from or writes to `file` is only noted, not transferred.
-/// Metadata goes its ordinary way. Not nestable.
+/// While it lives, transfers of raw data between the library and `file` from or to `buffer` are only noted, not done.
+/// All other transfers go their ordinary way. With a null buffer every transfer of raw data is only noted: flush the
+/// file first, or global heap data waiting in the metadata cache may be lost. Not nestable.
 class RawCapture {
  public:
-  RawCapture(const Lock& lock, File& file);
+  RawCapture(const Lock& lock, File& file, const void* buffer);
   ~RawCapture();
   RawCapture(const RawCapture&) = delete;
   RawCapture& operator=(const RawCapture&) = delete;

@@ -1,0 +1,46 @@
+// Where the stored chunks of a dataset lie.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "array/meta.h"
+#include "format/hdf5/file.h"
+
+namespace chunkwise::hdf5 {
+
+/// Immutable once collected, thread-safe.
+class ChunkTable {
+ public:
+  /// As the library tells it: not checked against the file. `kUnreadable` as address: the library found the chunk's
+  /// record but refuses it.
+  struct Entry {
+    std::uint64_t address = 0;
+    std::uint32_t size_bytes = 0;
+    std::uint32_t filter_mask = 0;
+  };
+  static constexpr std::uint64_t kUnreadable = std::numeric_limits<std::uint64_t>::max();
+
+  /// Asks the library for every stored chunk inside the current extent, through the capture of the driver.
+  /// Throws Error{corrupt} if it cannot walk its index, Error{unsupported} for a grid too large to walk.
+  ChunkTable(const Lock& lock, File& file, hid_t dataset, const ArrayMeta& meta);
+
+  /// Nothing if the chunk was never written.
+  std::optional<Entry> find(ChunkId id) const;
+  Index n_stored() const { return static_cast<Index>(entries_.size()); }
+  std::uint64_t stored_bytes() const { return stored_bytes_; }
+
+ private:
+  std::vector<Entry> entries_;
+  std::vector<Index> ids_;  // of entries_, ascending; empty if all chunks are stored
+  std::uint64_t stored_bytes_ = 0;
+};
+
+/// H5Dget_storage_size that tells an error from nothing stored. Throws Error{corrupt}.
+std::uint64_t storage_bytes(const Lock& lock, hid_t dataset, const ArrayMeta& meta);
+/// H5Dget_num_chunks. Throws Error{corrupt}.
+Index count_chunks(const Lock& lock, hid_t dataset, const ArrayMeta& meta);
+
+}  // namespace chunkwise::hdf5

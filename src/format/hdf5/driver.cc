@@ -1,0 +1,243 @@
+#include "format/hdf5/driver.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <span>
+
+#if H5_VERSION_GE(1, 13, 2)
+#include <H5FDdevelop.h>
+#endif
+
+namespace chunkwise::hdf5 {
+namespace {
+
+constexpr haddr_t kMaxAddress = (haddr_t{1} << 63U) - 1;  // off_t
+constexpr H5FD_mem_t kFreeListMap[H5FD_MEM_NTYPES] = H5FD_FLMAP_DICHOTOMY;
+
+thread_local std::exception_ptr pending_error;
+
+// What the library stores of us in a file access list; it copies it bytewise.
+struct DriverInfo {
+  DriverState* state;
+};
+
+// The library sees the first member only.
+struct DriverFile {
+  H5FD_t library_part;
+  DriverState* state;
+};
+
+DriverState& state_of(const H5FD_t* file) {
+  return *reinterpret_cast<const DriverFile*>(file)->state;
+}
+
+// Exceptions must not cross C frames.
+template <typename F>
+herr_t guarded(DriverState& state, F&& body) noexcept {
+  try {
+    body();
+    return 0;
+  } catch (...) {
+    if (state.keeps_errors) {
+      if (!state.kept_error) state.kept_error = std::current_exception();
+      state.discards_writes = true;
+      return 0;
+    }
+    if (!pending_error) pending_error = std::current_exception();
+    return -1;
+  }
+}
+
+std::uint64_t checked_end(haddr_t address, std::uint64_t size) {
+  if (address > kMaxAddress || size > kMaxAddress - address) {
+    throw Error(Code::corrupt, fmt::format("address {} + {} is beyond any file", address, size));
+  }
+  return address + size;
+}
+
+// True if the transfer is only to be noted.
+bool capture(DriverState& state, H5FD_mem_t type, haddr_t address, std::uint64_t size, const void* buffer) {
+  if (type != H5FD_MEM_DRAW || state.capture == DriverState::Capture::none) return false;
+  if (state.capture == DriverState::Capture::buffer && buffer != state.capture_buffer) return false;
+  ++state.n_captured;
+  state.captured_address = address;
+  state.captured_bytes = size;
+  return true;
+}
+
+void read_metadata(const DriverState& state, haddr_t address, std::size_t size, std::byte* out) {
+  if (state.object != nullptr) {
+    state.object->read(address, {out, size});
+    return;
+  }
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t n = ::pread(state.fd, out + done, size - done, static_cast<off_t>(address + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw Error(Code::io, fmt::format("cannot read back metadata: {}", std::strerror(errno)));
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  // Allocated but never written: reads as zeros, as in a file with a hole.
+  std::fill(out + done, out + size, std::byte{0});
+}
+
+extern "C" {
+
+H5FD_t* driver_open(const char*, unsigned, hid_t fapl, haddr_t) {
+  const auto* info = static_cast<const DriverInfo*>(H5Pget_driver_info(fapl));
+  // Without info: the library follows an external link by itself. With a busy state: it does so with a copied list.
+  if (info == nullptr || info->state == nullptr || info->state->is_open) return nullptr;
+  auto* file = new (std::nothrow) DriverFile{};
+  if (file == nullptr) return nullptr;
+  file->state = info->state;
+  file->state->is_open = true;
+  file->state->eoa = 0;
+  return &file->library_part;
+}
+
+herr_t driver_close(H5FD_t* file) {
+  auto* ours = reinterpret_cast<DriverFile*>(file);
+  ours->state->is_open = false;
+  delete ours;
+  return 0;
+}
+
+int driver_compare(const H5FD_t* a, const H5FD_t* b) {
+  const DriverState* x = &state_of(a);
+  const DriverState* y = &state_of(b);
+  return std::less<>{}(x, y) ? -1 : (x == y ? 0 : 1);
+}
+
+herr_t driver_query(const H5FD_t*, unsigned long* flags) {
+  // No data sieve: raw data must not wait in a buffer of the library.
+  if (flags != nullptr) {
+    *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_AGGREGATE_SMALLDATA |
+             H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
+  }
+  return 0;
+}
+
+haddr_t driver_get_eoa(const H5FD_t* file, H5FD_mem_t) {
+  return state_of(file).eoa;
+}
+
+herr_t driver_set_eoa(H5FD_t* file, H5FD_mem_t, haddr_t address) {
+  if (address > kMaxAddress) return -1;
+  state_of(file).eoa = address;
+  return 0;
+}
+
+haddr_t driver_get_eof(const H5FD_t* file, H5FD_mem_t) {
+  return state_of(file).eof;
+}
+
+herr_t driver_read(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, std::size_t size, void* buffer) {
+  DriverState& state = state_of(file);
+  return guarded(state, [&] {
+    checked_end(address, size);
+    if (capture(state, type, address, size, buffer)) return;
+    read_metadata(state, address, size, static_cast<std::byte*>(buffer));
+  });
+}
+
+herr_t driver_write(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, std::size_t size, const void* buffer) {
+  DriverState& state = state_of(file);
+  if (state.discards_writes) return 0;
+  return guarded(state, [&] {
+    const std::uint64_t end = checked_end(address, size);
+    if (state.fd < 0) throw Error(Code::internal, "write to an HDF5 file opened for reading");
+    if (!capture(state, type, address, size, buffer)) write_all(state.fd, buffer, size, address);
+    state.eof = std::max(state.eof, end);
+  });
+}
+
+herr_t driver_flush(H5FD_t*, hid_t, hbool_t) {
+  return 0;
+}
+
+herr_t driver_truncate(H5FD_t* file, hid_t, hbool_t) {
+  DriverState& state = state_of(file);
+  if (state.fd < 0 || state.discards_writes) return 0;
+  return guarded(state, [&] {
+    // Everything written, or still being written by encoding threads, lies below the end of allocation.
+    struct stat status {};
+    if (::fstat(state.fd, &status) != 0) {
+      throw Error(Code::io, fmt::format("cannot tell the file's length: {}", std::strerror(errno)));
+    }
+    state.eof = state.eoa;
+    if (static_cast<std::uint64_t>(status.st_size) == state.eoa) return;
+    int result = 0;
+    do {
+      result = ::ftruncate(state.fd, static_cast<off_t>(state.eoa));
+    } while (result < 0 && errno == EINTR);
+    if (result < 0) throw Error(Code::io, fmt::format("cannot set the file's length: {}", std::strerror(errno)));
+  });
+}
+
+}  // extern "C"
+
+hid_t register_driver() {
+  // Static: the library keeps a copy, but old versions keep the name's pointer.
+  static H5FD_class_t driver{};
+#if H5_VERSION_GE(1, 13, 2)
+  driver.version = H5FD_CLASS_VERSION;
+  driver.value = static_cast<H5FD_class_value_t>(511);  // of the range for unregistered drivers
+#endif
+  driver.name = "chunkwise";
+  driver.maxaddr = kMaxAddress;
+  driver.fc_degree = H5F_CLOSE_STRONG;
+  driver.fapl_size = sizeof(DriverInfo);
+  driver.open = driver_open;
+  driver.close = driver_close;
+  driver.cmp = driver_compare;
+  driver.query = driver_query;
+  driver.get_eoa = driver_get_eoa;
+  driver.set_eoa = driver_set_eoa;
+  driver.get_eof = driver_get_eof;
+  driver.read = driver_read;
+  driver.write = driver_write;
+  driver.flush = driver_flush;
+  driver.truncate = driver_truncate;
+  std::copy(std::begin(kFreeListMap), std::end(kFreeListMap), std::begin(driver.fl_map));
+  return H5FDregister(&driver);
+}
+
+}  // namespace
+
+void set_driver(const Lock& lock, hid_t fapl, DriverState& state) {
+  static hid_t driver_id = H5I_INVALID_HID;  // guarded by the lock
+  if (driver_id < 0 || H5Iis_valid(driver_id) <= 0) {
+    driver_id = checked(lock, register_driver(), "cannot register the file driver", Code::internal);
+  }
+  const DriverInfo info{&state};
+  checked(lock, H5Pset_driver(fapl, driver_id, &info), "cannot use the file driver", Code::internal);
+}
+
+std::exception_ptr take_driver_error() {
+  return std::exchange(pending_error, nullptr);
+}
+
+void write_all(int fd, const void* data, std::uint64_t size_bytes, std::uint64_t offset) {
+  const auto* bytes = static_cast<const std::byte*>(data);
+  while (size_bytes > 0) {
+    const ssize_t n = ::pwrite(fd, bytes, size_bytes, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      const int reason = n < 0 ? errno : ENOSPC;
+      throw Error(Code::io, fmt::format("cannot write {} bytes at {}: {}", size_bytes, offset, std::strerror(reason)),
+                  reason == ENOSPC || reason == EDQUOT ? "free space on the target's disk" : "");
+    }
+    bytes += n;
+    offset += static_cast<std::uint64_t>(n);
+    size_bytes -= static_cast<std::uint64_t>(n);
+  }
+}
+
+}  // namespace chunkwise::hdf5

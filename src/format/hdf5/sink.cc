@@ -1,0 +1,240 @@
+#include "format/hdf5/sink.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <limits>
+#include <vector>
+
+#include "base/sizes.h"
+#include "format/hdf5/linear_layout.h"
+
+namespace chunkwise::hdf5 {
+namespace {
+
+std::string name_of(ChunkId id, const ArrayMeta& meta) {
+  return fmt::format("chunk {} of {}", linear(id), meta.path);
+}
+
+void check_id(ChunkId id, const ChunkGrid& grid) {
+  CHUNKWISE_CHECK(linear(id) >= 0 && linear(id) < grid.n_chunks());
+}
+
+void check_size(std::uint64_t got, std::uint64_t due, ChunkId id, const ArrayMeta& meta) {
+  if (got == due) return;
+  throw Error(Code::corrupt, fmt::format("{} without codecs has {} bytes, but needs {}", name_of(id, meta), got, due));
+}
+
+class ChunkedSink final : public ArraySink {
+ public:
+  ChunkedSink(std::shared_ptr<File> file, Hid dataset, ArrayMeta meta)
+      : ArraySink(std::move(meta)),
+        file_(std::move(file)),
+        dataset_(std::move(dataset)),
+        chunk_bytes_(meta_.chunk_bytes()) {
+    if (meta_.codecs.size() > 32) {
+      throw Error(Code::unsupported, fmt::format("{} has more than 32 filters", meta_.path));
+    }
+    all_codecs_ = meta_.codecs.size() == 32 ? ~std::uint32_t{0} : (std::uint32_t{1} << meta_.codecs.size()) - 1;
+  }
+
+  void write(ChunkId id, const EncodedChunk& chunk) override {
+    check_id(id, grid_);
+    if (chunk.absent) return;
+    const Box box = grid_.full_box(id);
+    std::uint32_t filter_mask = chunk.skipped_codecs & all_codecs_;
+    const bool raw = filter_mask == all_codecs_;
+    if (meta_.raw_edges && grid_.overhangs(id)) {
+      CHUNKWISE_CHECK(raw);
+      filter_mask = 0;  // as the library writes it: the property, not the mask, says that such chunks are raw
+    }
+    // The library would take any size.
+    if (raw) check_size(chunk.bytes.size(), chunk_bytes_, id, meta_);
+    if (chunk.bytes.empty()) throw Error(Code::corrupt, fmt::format("{} is empty", name_of(id, meta_)));
+    if (chunk.bytes.size() > std::numeric_limits<std::uint32_t>::max()) {
+      throw Error(
+          Code::unsupported,
+          fmt::format("{} takes {}: HDF5 stores less than 4 GiB", name_of(id, meta_), format_bytes(chunk.bytes.size())),
+          "choose smaller chunks");
+    }
+    file_->write_at(allocate(box.origin, filter_mask, chunk.bytes, id), chunk.bytes);
+  }
+
+ private:
+  // Lets the library give the chunk its place and enter it into its index. It passes our pointer on to the driver and
+  // does not look at the bytes.
+  std::uint64_t allocate(const Shape& origin, std::uint32_t filter_mask, ByteView bytes, ChunkId id) {
+    std::array<hsize_t, kMaxRank> offset{};
+    for (int axis = 0; axis < origin.rank(); ++axis) {
+      offset[static_cast<std::size_t>(axis)] = static_cast<hsize_t>(origin[axis]);
+    }
+    const Lock lock;
+    const RawCapture capture(lock, *file_, bytes.data());
+    const herr_t result =
+        H5Dwrite_chunk(dataset_.get(), H5P_DEFAULT, filter_mask, offset.data(), bytes.size(), bytes.data());
+    if (result < 0) throw library_error(lock, fmt::format("cannot store {}", name_of(id, meta_))).in(file_->path());
+    CHUNKWISE_CHECK(capture.n_transfers() == 1 && capture.size_bytes() == bytes.size());
+    return capture.address();
+  }
+
+  const std::shared_ptr<File> file_;
+  const Hid dataset_;
+  const std::size_t chunk_bytes_;
+  std::uint32_t all_codecs_ = 0;
+};
+
+// What a contiguous sink leaves behind for File::finish().
+struct Runs {
+  Runs(const ArrayMeta& array_meta, Hid&& array)
+      : meta(array_meta),
+        grid(meta.grid()),
+        dataset(std::move(array)),
+        written(static_cast<std::size_t>(grid.n_chunks())) {}
+
+  const ArrayMeta meta;
+  const ChunkGrid grid;
+  Hid dataset;
+  std::atomic<std::uint64_t> address{HADDR_UNDEF};
+  bool ours_to_fill = false;  // guarded by the Lock
+  std::vector<std::atomic<bool>> written;
+};
+
+// The address of the dataset's first byte; makes the library allocate it if need be. The library would then write the
+// fill value over all of it, so that raw transfers are only noted: nearly all of it is about to be written anyway, and
+// fill_unwritten() does the rest. Flushed first, so that no heap data can be among the transfers dropped.
+std::uint64_t allocate(Runs& runs, File& file) {
+  if (const std::uint64_t known = runs.address; known != HADDR_UNDEF) return known;
+  const Lock lock;
+  if (const std::uint64_t known = runs.address; known != HADDR_UNDEF) return known;
+  const std::string what = fmt::format("cannot allocate {}", runs.meta.path);
+  haddr_t address = H5Dget_offset(runs.dataset.get());
+  if (address == HADDR_UNDEF) {
+    checked(lock, H5Fflush(file.id(), H5F_SCOPE_LOCAL), what);
+    const Hid type = plain_type(lock, runs.dataset.get(), runs.meta);
+    const Hid one = owned(lock, H5Dget_space(runs.dataset.get()), what);
+    const std::array<hsize_t, kMaxRank> start{};
+    std::array<hsize_t, kMaxRank> count{};
+    count.fill(1);
+    if (runs.meta.shape.rank() > 0) {
+      checked(lock, H5Sselect_hyperslab(one.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), what);
+    }
+    const Hid memory = owned(lock, H5Screate(H5S_SCALAR), what);
+    const std::vector<std::byte> element(runs.meta.dtype.bytes);
+    const RawCapture capture(lock, file, nullptr);
+    checked(lock, H5Dwrite(runs.dataset.get(), type.get(), memory.get(), one.get(), H5P_DEFAULT, element.data()), what);
+    address = H5Dget_offset(runs.dataset.get());
+    if (address == HADDR_UNDEF) throw library_error(lock, what, Code::internal);
+    runs.ours_to_fill = true;
+  }
+  runs.address = address;
+  return address;
+}
+
+void fill_unwritten(const Runs& runs, File& file) {
+  constexpr std::uint64_t kPieceBytes = 1U << 20U;
+  if (!runs.ours_to_fill) return;
+  Bytes piece;
+  for (Index id = 0; id < runs.grid.n_chunks(); ++id) {
+    if (runs.written[static_cast<std::size_t>(id)]) continue;
+    LinearRange rest = linear_range(runs.grid, ChunkId{id}, runs.meta.dtype.bytes);
+    if (piece.empty()) {
+      piece.resize(std::max<std::uint64_t>(1, kPieceBytes / runs.meta.dtype.bytes) * runs.meta.dtype.bytes);
+      fill_elements(piece.span(), runs.meta.fill);
+    }
+    while (rest.size_bytes > 0) {
+      const std::uint64_t n_bytes = std::min<std::uint64_t>(rest.size_bytes, piece.size());
+      file.write_at(runs.address + rest.offset_bytes, piece.view().first(n_bytes));
+      rest.offset_bytes += n_bytes;
+      rest.size_bytes -= n_bytes;
+    }
+  }
+}
+
+class ContiguousSink final : public ArraySink {
+ public:
+  ContiguousSink(std::shared_ptr<File> file, Hid dataset, ArrayMeta meta)
+      : ArraySink(std::move(meta)), file_(std::move(file)), runs_(std::make_shared<Runs>(meta_, std::move(dataset))) {
+    file_->at_finish([runs = runs_, file = file_.get()] {
+      fill_unwritten(*runs, *file);
+      runs->dataset.reset();
+    });
+  }
+
+  void write(ChunkId id, const EncodedChunk& chunk) override {
+    check_id(id, grid_);
+    if (chunk.absent) return;
+    const LinearRange range = linear_range(grid_, id, meta_.dtype.bytes);
+    check_size(chunk.bytes.size(), range.size_bytes, id, meta_);
+    if (chunk.bytes.empty()) return;
+    file_->write_at(allocate(*runs_, *file_) + range.offset_bytes, chunk.bytes);
+    runs_->written[static_cast<std::size_t>(linear(id))] = true;
+  }
+
+ private:
+  const std::shared_ptr<File> file_;
+  const std::shared_ptr<Runs> runs_;
+};
+
+class CompactSink final : public ArraySink {
+ public:
+  CompactSink(const Lock& lock, std::shared_ptr<File> file, Hid dataset, ArrayMeta meta)
+      : ArraySink(std::move(meta)),
+        file_(std::move(file)),
+        dataset_(std::move(dataset)),
+        type_(plain_type(lock, dataset_.get(), meta_)) {}
+
+  void write(ChunkId id, const EncodedChunk& chunk) override {
+    check_id(id, grid_);
+    if (chunk.absent) return;
+    check_size(chunk.bytes.size(), linear_range(grid_, id, meta_.dtype.bytes).size_bytes, id, meta_);
+    if (chunk.bytes.empty()) return;
+    const Box box = grid_.box(id);
+    std::array<hsize_t, kMaxRank> start{};
+    std::array<hsize_t, kMaxRank> count{};
+    for (int axis = 0; axis < box.shape.rank(); ++axis) {
+      start[static_cast<std::size_t>(axis)] = static_cast<hsize_t>(box.origin[axis]);
+      count[static_cast<std::size_t>(axis)] = static_cast<hsize_t>(box.shape[axis]);
+    }
+    const Lock lock;
+    const std::string what = fmt::format("cannot store {}", name_of(id, meta_));
+    const Hid in_file = owned(lock, H5Dget_space(dataset_.get()), what);
+    Hid in_memory = owned(lock, H5Screate(H5S_SCALAR), what);
+    if (const int rank = box.shape.rank(); rank > 0) {
+      checked(lock, H5Sselect_hyperslab(in_file.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
+              what);
+      in_memory = owned(lock, H5Screate_simple(rank, count.data(), nullptr), what);
+    }
+    checked(lock,
+            H5Dwrite(dataset_.get(), type_.get(), in_memory.get(), in_file.get(), H5P_DEFAULT, chunk.bytes.data()),
+            what);
+  }
+
+ private:
+  const std::shared_ptr<File> file_;
+  const Hid dataset_;
+  const Hid type_;
+};
+
+}  // namespace
+
+std::unique_ptr<ArraySink> make_sink(std::shared_ptr<File> file, Hid dataset, ArrayMeta meta) {
+  const Lock lock;
+  switch (meta.storage) {
+    case Storage::chunked:
+      CHUNKWISE_CHECK(meta.pads_edges);
+      plain_type(lock, dataset.get(), meta);
+      return std::make_unique<ChunkedSink>(std::move(file), std::move(dataset), std::move(meta));
+    case Storage::contiguous:
+      check_linear(meta);
+      plain_type(lock, dataset.get(), meta);
+      return std::make_unique<ContiguousSink>(std::move(file), std::move(dataset), std::move(meta));
+    case Storage::compact:
+      check_linear(meta);
+      return std::make_unique<CompactSink>(lock, std::move(file), std::move(dataset), std::move(meta));
+  }
+  throw Error(Code::internal, "unknown kind of storage");
+}
+
+}  // namespace chunkwise::hdf5
