@@ -1,0 +1,178 @@
+#include "format/hdf5/array_meta.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "codec/registry.h"
+#include "format/hdf5/filter.h"
+#include "format/hdf5/source.h"
+#include "format/hdf5/types.h"
+
+namespace chunkwise::hdf5 {
+namespace {
+
+constexpr std::string_view kForeignFilter = "hdf5-";
+
+Index to_index(hsize_t length, const char* what) {
+  if (length > static_cast<hsize_t>(INT64_MAX)) throw Error(Code::corrupt, fmt::format("{} passes 2^63", what));
+  return static_cast<Index>(length);
+}
+
+void read_extent(const Lock& lock, hid_t dataset, DatasetShape& result) {
+  const Hid space = owned(lock, H5Dget_space(dataset), "cannot read the dataspace");
+  ArrayMeta& meta = result.meta;
+  if (checked(lock, H5Sget_simple_extent_type(space.get()), "cannot read the dataspace") == H5S_NULL) {
+    result.null_space = true;
+    meta.shape = meta.max_shape = Shape{0};
+    return;
+  }
+  std::array<hsize_t, H5S_MAX_RANK> dims{};
+  std::array<hsize_t, H5S_MAX_RANK> maxdims{};
+  const int rank =
+      checked(lock, H5Sget_simple_extent_dims(space.get(), dims.data(), maxdims.data()), "cannot read the dataspace");
+  for (int i = 0; i < rank; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    meta.shape.push_back(to_index(dims[at], "an extent"));
+    meta.max_shape.push_back(maxdims[at] == H5S_UNLIMITED ? kUnlimited : to_index(maxdims[at], "a maximum extent"));
+  }
+}
+
+void read_layout(const Lock& lock, hid_t dcpl, ArrayMeta& meta) {
+  meta.pads_edges = false;
+  const H5D_layout_t layout = checked(lock, H5Pget_layout(dcpl), "cannot read the layout");
+  if (layout == H5D_CHUNKED) {
+    std::array<hsize_t, H5S_MAX_RANK> chunk{};
+    const int rank = checked(lock, H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk.data()), "cannot read the chunk shape");
+    if (rank != meta.shape.rank())
+      throw Error(Code::corrupt, fmt::format("chunks have {} axes, the array {}", rank, meta.shape.rank()));
+    for (int i = 0; i < rank; ++i) meta.chunk.push_back(to_index(chunk[static_cast<std::size_t>(i)], "a chunk length"));
+    if (std::any_of(meta.chunk.begin(), meta.chunk.end(), [](Index n) { return n < 1; }))
+      throw Error(Code::corrupt, "a chunk length is zero");
+    unsigned options = 0;
+    checked(lock, H5Pget_chunk_opts(dcpl, &options), "cannot read the chunk options");
+    meta.raw_edges = (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
+    meta.storage = Storage::chunked;
+    meta.pads_edges = true;
+    meta.codecs = read_filters(lock, dcpl);
+    return;
+  }
+  meta.storage = layout == H5D_COMPACT ? Storage::compact : Storage::contiguous;
+  meta.chunk = linear_chunk(meta.shape, std::max<std::size_t>(meta.dtype.bytes, 1));
+  if (layout == H5D_VIRTUAL) meta.unsupported = "virtual dataset";
+  if (H5Pget_external_count(dcpl) > 0) meta.unsupported = "its elements are in external files";
+}
+
+void read_fill(const Lock& lock, hid_t dcpl, hid_t type, ArrayMeta& meta) {
+  H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
+  checked(lock, H5Pfill_value_defined(dcpl, &defined), "cannot read the fill value");
+  if (defined == H5D_FILL_VALUE_UNDEFINED) return;
+  meta.fill.assign(meta.dtype.bytes, std::byte{0});
+  if (defined == H5D_FILL_VALUE_USER_DEFINED)
+    checked(lock, H5Pget_fill_value(dcpl, type, meta.fill.data()), "cannot read the fill value");
+}
+
+CodecSpec foreign_filter(int id, unsigned flags, const std::vector<unsigned>& cd_values, const char* label) {
+  CodecSpec spec;
+  spec.name = fmt::format("{}{}", kForeignFilter, id);
+  spec.params["cd"] = std::vector<std::int64_t>(cd_values.begin(), cd_values.end());
+  spec.params["flags"] = static_cast<std::int64_t>(flags);
+  spec.params["label"] = std::string(label);
+  return spec;
+}
+
+}  // namespace
+
+int foreign_filter_id(const std::string& codec_name) {
+  if (!codec_name.starts_with(kForeignFilter)) return 0;
+  int id = 0;
+  const char* const begin = codec_name.data() + kForeignFilter.size();
+  const char* const end = codec_name.data() + codec_name.size();
+  const auto [stop, error] = std::from_chars(begin, end, id);
+  return error == std::errc() && stop == end && id > 0 ? id : 0;
+}
+
+CodecSpecs read_filters(const Lock& lock, hid_t dcpl) {
+  CodecSpecs specs;
+  const int n_filters = checked(lock, H5Pget_nfilters(dcpl), "cannot read the filters");
+  for (unsigned i = 0; i < static_cast<unsigned>(n_filters); ++i) {
+    constexpr const char* kWhat = "cannot read a filter";
+    std::array<char, 256> label{};
+    unsigned flags = 0;
+    unsigned config = 0;
+    std::size_t n_values = 0;
+    checked(lock, H5Pget_filter2(dcpl, i, &flags, &n_values, nullptr, 0, nullptr, &config), kWhat);
+    std::vector<unsigned> cd_values(n_values);
+    const int id = checked(
+        lock, H5Pget_filter2(dcpl, i, &flags, &n_values, cd_values.data(), label.size(), label.data(), &config), kWhat);
+    label.back() = '\0';
+    const CodecRow* const row = find_codec_by_hdf5(id);
+    if (row == nullptr || row->from_hdf5 == nullptr) {
+      specs.push_back(foreign_filter(id, flags, cd_values, label.data()));
+      continue;
+    }
+    try {
+      specs.push_back(row->from_hdf5(cd_values));
+    } catch (const Error& error) {
+      // A variant of the filter that we do not speak: chunks can still be copied as they are.
+      if (error.code() != Code::unsupported) throw;
+      specs.push_back(foreign_filter(id, flags, cd_values, label.data()));
+    }
+  }
+  return specs;
+}
+
+void add_filters(const Lock& lock, hid_t dcpl, const ArrayMeta& meta) {
+  for (const CodecSpec& spec : meta.codecs) {
+    int id = foreign_filter_id(spec.name);
+    unsigned flags = H5Z_FLAG_OPTIONAL;
+    std::string label = spec.name;
+    std::vector<unsigned> cd_values;
+    if (id != 0) {
+      flags = static_cast<unsigned>(spec.integer("flags", H5Z_FLAG_OPTIONAL));
+      label = spec.text("label", label);
+      if (const auto found = spec.params.find("cd"); found != spec.params.end())
+        if (const auto* values = std::get_if<std::vector<std::int64_t>>(&found->second))
+          std::transform(values->begin(), values->end(), std::back_inserter(cd_values),
+                         [](std::int64_t value) { return static_cast<unsigned>(value); });
+    } else {
+      const CodecRow* const row = find_codec(spec.name);
+      if (row == nullptr || row->hdf5_filter == 0 || row->to_hdf5 == nullptr)
+        throw Error(Code::unsupported, fmt::format("HDF5 has no filter for the codec {}", spec.name)).in(meta.path);
+      id = row->hdf5_filter;
+      cd_values = row->to_hdf5(spec, meta.dtype.bytes, meta.chunk_bytes());
+      if (id == H5Z_FILTER_FLETCHER32) flags = H5Z_FLAG_MANDATORY;
+    }
+    make_filter_known(lock, id, label);
+    checked(lock, H5Pset_filter(dcpl, id, flags, cd_values.size(), cd_values.data()),
+            "cannot set the filter " + label + " of " + meta.path, Code::unsupported);
+  }
+}
+
+DatasetShape read_array_meta(const Lock& lock, hid_t dataset, const std::string& path) {
+  try {
+    DatasetShape result;
+    ArrayMeta& meta = result.meta;
+    meta.path = path;
+    const Hid type = owned(lock, H5Dget_type(dataset), "cannot read the datatype");
+    const Hid dcpl = owned(lock, H5Dget_create_plist(dataset), "cannot read the creation properties");
+    const ElementType element = element_type(lock, type.get());
+    meta.dtype = element.dtype;
+    meta.layout.byte_order = element.byte_order;
+    read_extent(lock, dataset, result);
+    read_layout(lock, dcpl.get(), meta);
+    if (!meta.dtype.is_number()) {
+      if (!result.null_space) meta.unsupported = "its type is " + describe_type(lock, type.get());
+    } else {
+      read_fill(lock, dcpl.get(), type.get(), meta);
+    }
+    count_stored(lock, dataset, meta);
+    return result;
+  } catch (Error& error) {
+    throw error.in(path);
+  }
+}
+
+}  // namespace chunkwise::hdf5

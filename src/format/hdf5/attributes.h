@@ -1,0 +1,41 @@
+// HDF5 attributes and our attribute values.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "array/attribute.h"
+#include "format/hdf5/file.h"
+
+namespace chunkwise::hdf5 {
+
+/// True for the attributes with which netCDF-4 and the dimension scale convention keep their own books. They are not
+/// part of the neutral form.
+bool is_hidden_attribute(std::string_view name);
+
+struct AttributeEntry {
+  std::string name;
+  std::uint64_t data_bytes = 0;  // as stored
+};
+/// An object's attributes, in creation order where it was tracked, else by name.
+std::vector<AttributeEntry> list_attributes(const Lock& lock, hid_t object);
+
+/// Reads an attribute. Throws Error{corrupt}, also when it claims to be longer than `max_bytes`.
+AttributeValue read_attribute(const Lock& lock, hid_t object, const std::string& name, std::uint64_t max_bytes);
+
+/// The single text of a string attribute; empty if there is no such attribute or it is no text.
+std::string read_text_attribute(const Lock& lock, hid_t object, const char* name);
+
+/// How to store what a neutral value leaves open.
+enum class AttributeStyle {
+  netcdf,  // numbers as lists, one text as characters: what netCDF-C writes
+  hdf5,    // ranks as they are
+};
+/// Writes a new attribute. Throws Error{unsupported} for values with no HDF5 form (json, foreign).
+void write_attribute(const Lock& lock, hid_t object, const Attribute& attribute, AttributeStyle style);
+
+/// A property list for naming a new link or attribute: UTF-8 if `name` is not ASCII.
+Hid naming_list(const Lock& lock, hid_t list_class, std::string_view name);
+
+}  // namespace chunkwise::hdf5

@@ -1,0 +1,23 @@
+// The HDF5 family as rows of the table of formats: "nc4" (netCDF-4) and "h5" (any other HDF5 file).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "array/dataset.h"
+
+namespace chunkwise::hdf5 {
+
+/// An HDF5 file with the marks of netCDF-C.
+bool probe_nc4(const std::string& path);
+/// Any HDF5 file, at whatever place a user block lets it begin.
+bool probe_h5(const std::string& path);
+/// Opens either; tree().format tells which.
+std::unique_ptr<Reader> open(const std::string& path);
+void adapt_nc4(Hierarchy& tree, AdaptReport& report);
+void adapt_h5(Hierarchy& tree, AdaptReport& report);
+void check(const Hierarchy& tree);
+std::unique_ptr<Writer> create_nc4(const std::string& path, const Hierarchy& tree);
+std::unique_ptr<Writer> create_h5(const std::string& path, const Hierarchy& tree);
+
+}  // namespace chunkwise::hdf5

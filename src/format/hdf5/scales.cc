@@ -1,0 +1,200 @@
+#include "format/hdf5/scales.h"
+
+#include <cstring>
+#include <set>
+
+#include "format/hdf5/attributes.h"
+#include "format/hdf5/types.h"
+
+namespace chunkwise::hdf5 {
+namespace {
+
+/// An integer attribute as ints; empty if it is absent or something else.
+std::vector<int> read_ids(const Lock& lock, hid_t object, const char* name, std::uint64_t max_bytes) {
+  std::vector<int> ids;
+  if (H5Aexists(object, name) <= 0) return ids;
+  const AttributeValue value = read_attribute(lock, object, name, max_bytes);
+  if (value.kind != AttributeValue::Kind::numbers || value.dtype.kind != DType::Kind::int_ || value.dtype.bytes != 4)
+    return ids;
+  ids.resize(value.data.size() / sizeof(int));
+  std::memcpy(ids.data(), value.data.data(), ids.size() * sizeof(int));
+  return ids;
+}
+
+std::vector<haddr_t> read_dimension_list(const Lock& lock, hid_t dataset, int rank) {
+  constexpr const char* kWhat = "cannot read the attribute @DIMENSION_LIST";
+  std::vector<haddr_t> scales;
+  if (H5Aexists(dataset, "DIMENSION_LIST") <= 0) return scales;
+  const Hid attribute = owned(lock, H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT), kWhat);
+  const Hid type = owned(lock, H5Aget_type(attribute.get()), kWhat);
+  const Hid space = owned(lock, H5Aget_space(attribute.get()), kWhat);
+  if (H5Tget_class(type.get()) != H5T_VLEN || H5Sget_simple_extent_npoints(space.get()) != rank) return scales;
+  const Hid base = owned(lock, H5Tget_super(type.get()), kWhat);
+  if (H5Tequal(base.get(), H5T_STD_REF_OBJ) <= 0) return scales;
+
+  std::vector<hvl_t> lists(static_cast<std::size_t>(rank));
+  checked(lock, H5Aread(attribute.get(), type.get(), lists.data()), kWhat);
+  for (const hvl_t& list : lists) {
+    haddr_t address = HADDR_UNDEF;
+    if (list.len > 0 && list.p != nullptr) {
+      hobj_ref_t reference = 0;
+      std::memcpy(&reference, list.p, sizeof reference);
+      address = referenced_address(lock, dataset, reference);
+    }
+    scales.push_back(address);
+  }
+  checked(lock, H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, lists.data()), kWhat);
+  return scales;
+}
+
+bool dataset_has_marks(const Lock& lock, hid_t dataset) {
+  if (H5Aexists(dataset, "_Netcdf4Dimid") > 0 || H5Aexists(dataset, "_Netcdf4Coordinates") > 0) return true;
+  return H5Aexists(dataset, "CLASS") > 0 && read_text_attribute(lock, dataset, "NAME").starts_with(kDimensionOnly);
+}
+
+herr_t collect_hard_link(hid_t, const char* name, const H5L_info_t* info, void* names) noexcept {
+  try {
+    if (info->type == H5L_TYPE_HARD) static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+    return 0;
+  } catch (...) {
+    return -1;
+  }
+}
+
+hid_t reference_entry_type(const Lock& lock) {
+  struct Entry {
+    hobj_ref_t dataset;
+    int dimension;
+  };
+  constexpr const char* kWhat = "cannot make the type of @REFERENCE_LIST";
+  Hid type = owned(lock, H5Tcreate(H5T_COMPOUND, sizeof(Entry)), kWhat, Code::internal);
+  checked(lock, H5Tinsert(type.get(), "dataset", offsetof(Entry, dataset), H5T_STD_REF_OBJ), kWhat, Code::internal);
+  checked(lock, H5Tinsert(type.get(), "dimension", offsetof(Entry, dimension), H5T_NATIVE_INT), kWhat, Code::internal);
+  return type.release();
+}
+
+hobj_ref_t make_reference(const Lock& lock, hid_t file, const std::string& path) {
+  hobj_ref_t reference = 0;
+  checked(lock, H5Rcreate(&reference, file, path.c_str(), H5R_OBJECT, -1), "cannot make a reference to " + path,
+          Code::internal);
+  return reference;
+}
+
+void write_hidden(const Lock& lock, hid_t object, const char* name, hid_t type, const Hid& space, const void* data) {
+  const std::string what = std::string("cannot write the attribute @") + name;
+  const Hid attribute =
+      owned(lock, H5Acreate2(object, name, type, space.get(), H5P_DEFAULT, H5P_DEFAULT), what, Code::io);
+  checked(lock, H5Awrite(attribute.get(), type, data), what, Code::io);
+}
+
+Hid list_space(const Lock& lock, std::size_t n) {
+  const hsize_t length = n;
+  return owned(lock, H5Screate_simple(1, &length, nullptr), "cannot create a dataspace", Code::internal);
+}
+
+}  // namespace
+
+haddr_t object_address(const Lock& lock, hid_t object) {
+#if H5_VERSION_GE(1, 12, 0)
+  H5O_info1_t info;
+  checked(lock, H5Oget_info2(object, &info, H5O_INFO_BASIC), "cannot read an object's address");
+#else
+  H5O_info_t info;
+  checked(lock, H5Oget_info2(object, &info, H5O_INFO_BASIC), "cannot read an object's address");
+#endif
+  return info.addr;
+}
+
+haddr_t referenced_address(const Lock& lock, hid_t file, const hobj_ref_t& reference) {
+  if (reference == 0) return HADDR_UNDEF;
+  const Hid object(H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, &reference));
+  return object ? object_address(lock, object.get()) : HADDR_UNDEF;
+}
+
+AxisBooks read_axis_books(const Lock& lock, hid_t dataset, int rank, std::uint64_t max_bytes) {
+  AxisBooks books;
+  books.is_scale = rank > 0 && read_text_attribute(lock, dataset, "CLASS") == "DIMENSION_SCALE";
+  books.is_dimension_only =
+      books.is_scale && rank == 1 && read_text_attribute(lock, dataset, "NAME").starts_with(kDimensionOnly);
+  if (const auto ids = read_ids(lock, dataset, "_Netcdf4Dimid", max_bytes); ids.size() == 1)
+    books.dimension_id = ids.front();
+  if (rank == 0) return books;
+  books.coordinates = read_ids(lock, dataset, "_Netcdf4Coordinates", max_bytes);
+  books.scales = read_dimension_list(lock, dataset, rank);
+  if (H5Aexists(dataset, "DIMENSION_LABELS") > 0) {
+    books.labels = read_attribute(lock, dataset, "DIMENSION_LABELS", max_bytes).texts;
+    if (books.labels.size() != static_cast<std::size_t>(rank)) books.labels.clear();
+  }
+  return books;
+}
+
+bool has_netcdf_marks(const Lock& lock, hid_t file) {
+  if (H5Aexists(file, "_NCProperties") > 0 || H5Aexists(file, "_nc3_strict") > 0) return true;
+  std::set<haddr_t> seen;
+  std::vector<Hid> groups;
+  groups.push_back(owned(lock, H5Gopen2(file, "/", H5P_DEFAULT), "cannot open the root group"));
+  seen.insert(object_address(lock, groups.back().get()));
+  while (!groups.empty()) {
+    const Hid group = std::move(groups.back());
+    groups.pop_back();
+    std::vector<std::string> names;
+    hsize_t position = 0;
+    checked(lock, H5Literate(group.get(), H5_INDEX_NAME, H5_ITER_NATIVE, &position, collect_hard_link, &names),
+            "cannot list a group");
+    for (const std::string& name : names) {
+      Hid object(H5Oopen(group.get(), name.c_str(), H5P_DEFAULT));
+      if (!object) continue;
+      const H5I_type_t kind = H5Iget_type(object.get());
+      if (kind != H5I_GROUP && kind != H5I_DATASET) continue;
+      if (!seen.insert(object_address(lock, object.get())).second) continue;
+      if (kind == H5I_GROUP)
+        groups.push_back(std::move(object));
+      else if (dataset_has_marks(lock, object.get()))
+        return true;
+    }
+  }
+  return false;
+}
+
+void write_scale(const Lock& lock, hid_t dataset, const std::string& name) {
+  const Hid scalar = owned(lock, H5Screate(H5S_SCALAR), "cannot create a dataspace", Code::internal);
+  const auto write = [&](const char* attribute, const std::string& text) {
+    const Hid type = make_string_type(lock, text.size() + 1, H5T_STR_NULLTERM, false);
+    write_hidden(lock, dataset, attribute, type.get(), scalar, text.c_str());
+  };
+  write("CLASS", "DIMENSION_SCALE");
+  write("NAME", name);
+}
+
+void write_dimension_list(const Lock& lock, hid_t file, hid_t dataset, const std::vector<std::string>& scale_paths) {
+  std::vector<hobj_ref_t> references(scale_paths.size());
+  std::vector<hvl_t> lists(scale_paths.size());
+  for (std::size_t axis = 0; axis < scale_paths.size(); ++axis) {
+    if (scale_paths[axis].empty()) continue;
+    references[axis] = make_reference(lock, file, scale_paths[axis]);
+    lists[axis] = {1, &references[axis]};
+  }
+  const Hid type = owned(lock, H5Tvlen_create(H5T_STD_REF_OBJ), "cannot make a list type", Code::internal);
+  write_hidden(lock, dataset, "DIMENSION_LIST", type.get(), list_space(lock, lists.size()), lists.data());
+}
+
+void write_reference_list(const Lock& lock, hid_t file, hid_t scale, const std::vector<ScaleUse>& uses) {
+  const Hid type(reference_entry_type(lock));
+  const std::size_t size = H5Tget_size(type.get());
+  const std::size_t axis_at = H5Tget_member_offset(type.get(), 1);
+  std::vector<std::byte> entries(uses.size() * size);
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    const hobj_ref_t reference = make_reference(lock, file, uses[i].path);
+    std::memcpy(entries.data() + i * size, &reference, sizeof reference);
+    std::memcpy(entries.data() + i * size + axis_at, &uses[i].axis, sizeof uses[i].axis);
+  }
+  write_hidden(lock, scale, "REFERENCE_LIST", type.get(), list_space(lock, uses.size()), entries.data());
+}
+
+void write_ids(const Lock& lock, hid_t object, const char* name, const std::vector<int>& ids, bool is_scalar) {
+  const Hid space = is_scalar ? owned(lock, H5Screate(H5S_SCALAR), "cannot create a dataspace", Code::internal)
+                              : list_space(lock, ids.size());
+  write_hidden(lock, object, name, H5T_NATIVE_INT, space, ids.data());
+}
+
+}  // namespace chunkwise::hdf5

@@ -1,0 +1,183 @@
+#include "format/hdf5/walk.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+
+#include "format/hdf5/array_meta.h"
+#include "format/hdf5/attributes.h"
+#include "format/hdf5/native.h"
+
+namespace chunkwise::hdf5 {
+namespace {
+
+/// Larger attributes do not fit a message of an old-style object header.
+constexpr std::uint64_t kLargeAttributeBytes = 60'000;
+constexpr int kMaxDepth = 1000;
+
+struct LinkEntry {
+  std::string name;
+  H5L_type_t type = H5L_TYPE_ERROR;
+  std::size_t value_bytes = 0;  // soft and external
+};
+
+herr_t collect_link(hid_t, const char* name, const H5L_info_t* info, void* entries) noexcept {
+  try {
+    LinkEntry entry{name, info->type, 0};
+    if (info->type != H5L_TYPE_HARD) entry.value_bytes = info->u.val_size;
+    static_cast<std::vector<LinkEntry>*>(entries)->push_back(std::move(entry));
+    return 0;
+  } catch (...) {
+    return -1;
+  }
+}
+
+class Walk {
+ public:
+  Walk(const Lock& lock, std::shared_ptr<File> file) : lock_(lock), file_(std::move(file)) {}
+
+  FileRecords run() {
+    Hid root = owned(lock_, H5Gopen2(file_->id(), "/", H5P_DEFAULT), "cannot open the root group");
+    records_.classic_model = H5Aexists(root.get(), "_nc3_strict") > 0;
+    visit_group(std::move(root), "/", 0);
+    return std::move(records_);
+  }
+
+ private:
+  void visit_group(Hid group, const std::string& path, int depth) {
+    if (depth > kMaxDepth)
+      throw Error(Code::unsupported, fmt::format("groups are nested deeper than {}", kMaxDepth)).in(path);
+    GroupRecord record;
+    record.path = path;
+    record.address = object_address(lock_, group.get());
+    record.order = next_order_++;
+    record.attributes = read_attributes(group.get(), path);
+    seen_.emplace(record.address, path);
+    records_.groups.push_back(std::move(record));
+    for (const LinkEntry& link : links_of(group.get(), path)) {
+      const std::string child = (path == "/" ? "" : path) + "/" + link.name;
+      try {
+        visit_link(group.get(), link, child, depth);
+      } catch (Error& error) {
+        if (error.where().empty()) throw error.in(child);
+        throw;
+      }
+    }
+  }
+
+  std::vector<LinkEntry> links_of(hid_t group, const std::string& path) {
+    const std::string what = "cannot list the group " + path;
+    const Hid creation = owned(lock_, H5Gget_create_plist(group), what);
+    unsigned flags = 0;
+    checked(lock_, H5Pget_link_creation_order(creation.get(), &flags), what);
+    const bool tracked = (flags & H5P_CRT_ORDER_TRACKED) != 0;
+    std::vector<LinkEntry> entries;
+    hsize_t position = 0;
+    checked(
+        lock_,
+        H5Literate(group, tracked ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME, H5_ITER_INC, &position, collect_link, &entries),
+        what);
+    return entries;
+  }
+
+  void visit_link(hid_t group, const LinkEntry& link, const std::string& path, int depth) {
+    switch (link.type) {
+      case H5L_TYPE_HARD:
+        return visit_object(group, link.name, path, depth);
+      case H5L_TYPE_SOFT:
+      case H5L_TYPE_EXTERNAL:
+        return visit_soft(group, link, path);
+      default:
+        records_.unsupported.push_back(
+            {path, fmt::format("user-defined link of class {}", static_cast<int>(link.type))});
+    }
+  }
+
+  void visit_soft(hid_t group, const LinkEntry& link, const std::string& path) {
+    std::vector<char> value(link.value_bytes + 1, '\0');
+    checked(lock_, H5Lget_val(group, link.name.c_str(), value.data(), link.value_bytes, H5P_DEFAULT),
+            "cannot read a link");
+    LinkNode node;
+    node.path = path;
+    node.order = next_order_++;
+    if (link.type == H5L_TYPE_SOFT) {
+      node.kind = LinkNode::Kind::soft;
+      node.target = value.data();
+    } else {
+      const char* file = nullptr;
+      const char* target = nullptr;
+      unsigned flags = 0;
+      checked(lock_, H5Lunpack_elink_val(value.data(), link.value_bytes, &flags, &file, &target),
+              "cannot read an external link");
+      node.kind = LinkNode::Kind::external;
+      node.file = file;
+      node.target = target;
+    }
+    records_.links.push_back(std::move(node));
+  }
+
+  void visit_object(hid_t group, const std::string& name, const std::string& path, int depth) {
+    Hid object = owned(lock_, H5Oopen(group, name.c_str(), H5P_DEFAULT), "cannot open the object");
+    const haddr_t address = object_address(lock_, object.get());
+    if (const auto known = seen_.find(address); known != seen_.end()) {
+      records_.links.push_back({path, LinkNode::Kind::hard, known->second, {}, next_order_++});
+      return;
+    }
+    switch (H5Iget_type(object.get())) {
+      case H5I_GROUP:
+        return visit_group(std::move(object), path, depth + 1);
+      case H5I_DATASET:
+        seen_.emplace(address, path);
+        return visit_dataset(object.get(), address, path);
+      case H5I_DATATYPE:
+        seen_.emplace(address, path);
+        records_.unsupported.push_back({path, "named datatype"});
+        return;
+      default:
+        seen_.emplace(address, path);
+        records_.unsupported.push_back({path, "object of an unknown kind"});
+    }
+  }
+
+  void visit_dataset(hid_t dataset, haddr_t address, const std::string& path) {
+    DatasetRecord record;
+    record.path = path;
+    record.address = address;
+    record.order = next_order_++;
+    DatasetShape shape = read_array_meta(lock_, dataset, path);
+    record.meta = std::move(shape.meta);
+    record.null_space = shape.null_space;
+    record.axes = read_axis_books(lock_, dataset, shape.null_space ? 0 : record.meta.shape.rank(), file_->size_bytes());
+    record.attributes = read_attributes(dataset, path);
+    records_.datasets.push_back(std::move(record));
+  }
+
+  std::vector<Attribute> read_attributes(hid_t object, const std::string& path) {
+    std::vector<Attribute> attributes;
+    for (auto& [name, data_bytes] : list_attributes(lock_, object)) {
+      records_.has_large_attributes |= data_bytes > kLargeAttributeBytes;
+      if (is_hidden_attribute(name)) continue;
+      auto native = std::make_shared<AttributeNative>();
+      native->file = file_;
+      native->object_path = path;
+      AttributeValue value = read_attribute(lock_, object, name, file_->size_bytes());
+      attributes.push_back({std::move(name), std::move(value), std::move(native)});
+    }
+    return attributes;
+  }
+
+  const Lock& lock_;
+  std::shared_ptr<File> file_;
+  FileRecords records_;
+  std::map<haddr_t, std::string> seen_;
+  std::uint64_t next_order_ = 0;
+};
+
+}  // namespace
+
+FileRecords walk(const Lock& lock, const std::shared_ptr<File>& file) {
+  return Walk(lock, file).run();
+}
+
+}  // namespace chunkwise::hdf5
