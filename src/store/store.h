@@ -45,7 +45,7 @@ class Store {
 };
 
 /// A directory as a store. The directory need not exist before the first write. Symbolic links are followed only while
-/// they stay inside the root.
+/// they stay inside the root; one that leads out of it throws Error{unsupported}. Objects are regular files only.
 std::unique_ptr<Store> open_directory_store(const std::string& root);
 
 /// A single local file for positional reads. Throws Error{not_found}, Error{io}.

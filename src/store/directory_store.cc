@@ -1,0 +1,325 @@
+// A directory as a store. Every path is resolved below an open descriptor of the root: by openat2 where the kernel has
+// it, which refuses to leave the root, else (and for what openat2 refuses too eagerly, such as an absolute link that
+// points back into the root) by looking where the descriptor ended before it is used.
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <mutex>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/sizes.h"
+#include "store/posix_file.h"
+#include "store/store.h"
+
+namespace chunkwise {
+namespace {
+
+using posix::Descriptor;
+
+// No such object. ENOTDIR: something above it is an object.
+bool means_absent(int error) {
+  return error == ENOENT || error == ENOTDIR;
+}
+
+class FileObject final : public Object {
+ public:
+  FileObject(Descriptor fd, std::uint64_t size_bytes, std::string path)
+      : fd_(std::move(fd)), size_bytes_(size_bytes), path_(std::move(path)) {}
+
+  std::uint64_t size_bytes() const override { return size_bytes_; }
+
+  void read(std::uint64_t offset, MutableByteView out) const override {
+    if (offset > size_bytes_ || out.size() > size_bytes_ - offset) {
+      throw Error(
+          Code::corrupt,
+          fmt::format("'{}' has {} bytes, but {} at byte {} are asked for", path_, size_bytes_, out.size(), offset),
+          "the file is truncated or its metadata is damaged; copy it again from its source");
+    }
+    posix::read_at(fd_.get(), offset, out, path_);
+  }
+
+ private:
+  Descriptor fd_;
+  std::uint64_t size_bytes_;
+  std::string path_;
+};
+
+struct stat status_of(int fd, const std::string& path) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) posix::throw_io("examine", path, errno);
+  return status;
+}
+
+void check_key(std::string_view key, const std::string& root) {
+  const auto fail = [&](const char* why) {
+    throw Error(Code::corrupt, fmt::format("'{}' is not a key of a store: {}", key, why)).in(root);
+  };
+  if (key.find('\0') != std::string_view::npos) fail("it contains a zero byte");
+  for (std::string_view rest = key;;) {
+    const std::size_t slash = rest.find('/');
+    const std::string_view part = rest.substr(0, slash);
+    if (part.empty()) fail("a part of it is empty");
+    if (part == "." || part == "..") fail("'.' and '..' are not allowed");
+    if (slash == std::string_view::npos) return;
+    rest.remove_prefix(slash + 1);
+  }
+}
+
+class DirectoryStore final : public Store {
+ public:
+  explicit DirectoryStore(std::string root) : root_(std::move(root)) {
+    while (root_.size() > 1 && root_.back() == '/') root_.pop_back();
+  }
+
+  std::unique_ptr<Object> open(std::string_view key) const override {
+    check_key(key, root_);
+    const std::string path = path_of(key);
+    // O_NONBLOCK: a named pipe must not make us wait.
+    Descriptor fd = resolve(key, O_RDONLY | O_NONBLOCK, 0);
+    if (!fd) return nullptr;
+    const struct stat status = status_of(fd.get(), path);
+    if (S_ISDIR(status.st_mode)) return nullptr;
+    if (!S_ISREG(status.st_mode)) throw Error(Code::io, fmt::format("'{}' is not a regular file", path));
+    return std::make_unique<FileObject>(std::move(fd), static_cast<std::uint64_t>(status.st_size), path);
+  }
+
+  std::optional<Bytes> read(std::string_view key, std::uint64_t max_bytes) const override {
+    const std::unique_ptr<Object> object = open(key);
+    if (!object) return std::nullopt;
+    if (object->size_bytes() > max_bytes) {
+      throw Error(Code::corrupt, fmt::format("'{}' has {}, more than the {} it can have", path_of(key),
+                                             format_bytes(object->size_bytes()), format_bytes(max_bytes)));
+    }
+    Bytes bytes(static_cast<std::size_t>(object->size_bytes()));
+    object->read(0, bytes.span());
+    return bytes;
+  }
+
+  std::optional<std::uint64_t> size_bytes(std::string_view key) const override {
+    check_key(key, root_);
+    const Descriptor fd = resolve(key, O_PATH, 0);
+    if (!fd) return std::nullopt;
+    const struct stat status = status_of(fd.get(), path_of(key));
+    if (!S_ISREG(status.st_mode)) return std::nullopt;
+    return static_cast<std::uint64_t>(status.st_size);
+  }
+
+  void write(std::string_view key, ByteView bytes) override {
+    check_key(key, root_);
+    // The parents are made when the system says they are missing: no list of known ones has to be kept.
+    constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK;
+    Descriptor fd = resolve(key, kFlags, 0666);
+    if (!fd) {
+      make_prefixes(key);
+      fd = resolve(key, kFlags, 0666);
+    }
+    const std::string path = path_of(key);
+    if (!fd) posix::throw_io("create", path, ENOTDIR);
+    posix::write_all(fd.get(), bytes, path);
+    // Some file systems report a full disk only now.
+    if (::close(fd.release()) != 0 && errno != EINTR) posix::throw_io("write", path, errno);
+  }
+
+  std::vector<Entry> list(std::string_view prefix) const override;
+
+  void sync() override {
+    const Descriptor fd = resolve(".", O_RDONLY | O_DIRECTORY, 0);
+    if (!fd) return;  // nothing was ever written
+    // One call for the file system, because a store may hold millions of files.
+    while (::syncfs(fd.get()) != 0) {
+      if (errno != EINTR) posix::throw_io("make durable", root_, errno);
+    }
+  }
+
+ private:
+  std::string path_of(std::string_view key) const { return key.empty() ? root_ : fmt::format("{}/{}", root_, key); }
+
+  // The root, or -1 if it does not exist yet.
+  int root_fd() const {
+    const std::lock_guard lock(root_mutex_);
+    if (!root_fd_) {
+      root_fd_ = Descriptor(::open(root_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+      if (!root_fd_ && !means_absent(errno)) posix::throw_io("open", root_, errno);
+    }
+    return root_fd_.get();
+  }
+
+  // Opens below the root. Empty if there is nothing of this name (or, for creation, nothing above it).
+  Descriptor resolve(std::string_view key, int flags, mode_t mode) const;
+  Descriptor resolve_and_look(const std::string& key, int flags, mode_t mode) const;
+  void require_inside(int fd, const std::string& key) const;
+  void make_prefixes(std::string_view key);
+  bool is_listed(const dirent& entry, const std::string& key, bool& is_prefix) const;
+
+  std::string root_;
+  mutable std::mutex root_mutex_;
+  mutable Descriptor root_fd_;
+};
+
+Descriptor DirectoryStore::resolve(std::string_view key, int flags, mode_t mode) const {
+  const int root = root_fd();
+  if (root < 0) return {};
+  const std::string name(key);
+  open_how how{};
+  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC);
+  how.mode = mode;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  for (;;) {
+    const long fd = ::syscall(SYS_openat2, root, name.c_str(), &how, sizeof(how));
+    if (fd >= 0) return Descriptor(static_cast<int>(fd));
+    switch (errno) {
+      case EINTR:
+        continue;
+      case EXDEV:   // leaves the root, or seems to
+      case EAGAIN:  // a rename elsewhere made the kernel unsure
+      case ENOSYS:  // old kernel
+      case EPERM:   // a sandbox that does not know the call
+      case EINVAL:
+        return resolve_and_look(name, flags, mode);
+      default:
+        if (means_absent(errno)) return {};
+        posix::throw_io((flags & O_CREAT) != 0 ? "create" : "open", path_of(key), errno);
+    }
+  }
+}
+
+Descriptor DirectoryStore::resolve_and_look(const std::string& key, int flags, mode_t mode) const {
+  // What is to be created has no descriptor to look at, so its folder is looked at, and a link in its place not
+  // followed.
+  const bool creates = (flags & O_CREAT) != 0;
+  const std::size_t slash = key.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : key.substr(0, slash);
+  const std::string looked_at = creates ? folder : key;
+  const Descriptor place(::openat(root_fd(), looked_at.c_str(), O_PATH | O_CLOEXEC));
+  if (!place) {
+    if (means_absent(errno)) return {};
+    posix::throw_io("open", path_of(looked_at), errno);
+  }
+  require_inside(place.get(), looked_at);
+  Descriptor fd;
+  if (creates) {
+    const std::string name = slash == std::string::npos ? key : key.substr(slash + 1);
+    fd = Descriptor(::openat(place.get(), name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, mode));
+  } else if ((flags & O_PATH) != 0) {
+    fd = Descriptor(::fcntl(place.get(), F_DUPFD_CLOEXEC, 0));
+  } else {
+    fd = Descriptor(::open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), flags | O_CLOEXEC));
+  }
+  if (fd) return fd;
+  if (creates && errno == ELOOP) {
+    throw Error(Code::unsupported, fmt::format("'{}' is a symbolic link and is not written through", path_of(key)),
+                "remove the link");
+  }
+  if (means_absent(errno)) return {};
+  posix::throw_io(creates ? "create" : "open", path_of(key), errno);
+}
+
+void DirectoryStore::require_inside(int fd, const std::string& key) const {
+  const auto name_of = [&](int descriptor) {
+    char buffer[PATH_MAX];
+    const ssize_t n = ::readlink(fmt::format("/proc/self/fd/{}", descriptor).c_str(), buffer, sizeof(buffer));
+    if (n < 0 || n == static_cast<ssize_t>(sizeof(buffer)))
+      posix::throw_io("examine", path_of(key), n < 0 ? errno : ENAMETOOLONG);
+    return std::string(buffer, static_cast<std::size_t>(n));
+  };
+  std::string root = name_of(root_fd());
+  const std::string name = name_of(fd);
+  if (name == root) return;
+  if (root.back() != '/') root += '/';
+  if (name.compare(0, root.size(), root) == 0) return;
+  throw Error(Code::unsupported,
+              fmt::format("'{}' leads out of the dataset by a symbolic link, to '{}'", path_of(key), name),
+              "open what the link points to, or copy it into the dataset");
+}
+
+void DirectoryStore::make_prefixes(std::string_view key) {
+  if (root_fd() < 0) {
+    if (::mkdir(root_.c_str(), 0777) != 0 && errno != EEXIST) posix::throw_io("create", root_, errno);
+    if (root_fd() < 0) posix::throw_io("create", root_, ENOTDIR);
+  }
+  for (std::size_t slash = key.find('/'); slash != std::string_view::npos; slash = key.find('/', slash + 1)) {
+    const std::string_view prefix = key.substr(0, slash);
+    const std::size_t last = prefix.rfind('/');
+    const std::string_view above = last == std::string_view::npos ? "." : prefix.substr(0, last);
+    const Descriptor folder = resolve(above, O_PATH | O_DIRECTORY, 0);
+    const std::string name(last == std::string_view::npos ? prefix : prefix.substr(last + 1));
+    if (!folder) posix::throw_io("create", path_of(prefix), ENOTDIR);
+    if (::mkdirat(folder.get(), name.c_str(), 0777) != 0 && errno != EEXIST) {
+      posix::throw_io("create", path_of(prefix), errno);
+    }
+  }
+}
+
+// False for what is neither an object nor a prefix: pipes, sockets, links that lead nowhere.
+bool DirectoryStore::is_listed(const dirent& entry, const std::string& key, bool& is_prefix) const {
+  is_prefix = entry.d_type == DT_DIR;
+  if (entry.d_type == DT_DIR || entry.d_type == DT_REG) return true;
+  if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return false;
+  const Descriptor fd = resolve(key, O_PATH, 0);
+  if (!fd) return false;
+  const struct stat status = status_of(fd.get(), path_of(key));
+  is_prefix = S_ISDIR(status.st_mode);
+  return is_prefix || S_ISREG(status.st_mode);
+}
+
+std::vector<Store::Entry> DirectoryStore::list(std::string_view prefix) const {
+  if (!prefix.empty()) check_key(prefix, root_);
+  const std::string path = path_of(prefix);
+  Descriptor fd = resolve(prefix.empty() ? "." : prefix, O_RDONLY | O_DIRECTORY, 0);
+  if (!fd) return {};
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(fd.get()), ::closedir);
+  if (!directory) posix::throw_io("list", path, errno);
+  fd.release();
+
+  std::vector<Entry> entries;
+  for (;;) {
+    errno = 0;
+    const dirent* const found = ::readdir(directory.get());
+    if (found == nullptr) {
+      if (errno != 0) posix::throw_io("list", path, errno);
+      break;
+    }
+    Entry entry{found->d_name, false};
+    if (entry.name == "." || entry.name == "..") continue;
+    const std::string key = prefix.empty() ? entry.name : fmt::format("{}/{}", prefix, entry.name);
+    if (is_listed(*found, key, entry.is_prefix)) entries.push_back(std::move(entry));
+  }
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.name < b.name; });
+  return entries;
+}
+
+}  // namespace
+
+std::unique_ptr<Store> open_directory_store(const std::string& root) {
+  if (root.empty()) throw Error(Code::usage, "the path of a dataset is empty");
+  return std::make_unique<DirectoryStore>(root);
+}
+
+std::unique_ptr<Object> open_file_object(const std::string& path) {
+  Descriptor fd;
+  do {
+    fd = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  } while (!fd && errno == EINTR);
+  if (!fd) {
+    if (means_absent(errno)) throw Error(Code::not_found, fmt::format("there is no file '{}'", path), "check the path");
+    posix::throw_io("open", path, errno);
+  }
+  const struct stat status = status_of(fd.get(), path);
+  if (!S_ISREG(status.st_mode)) {
+    throw Error(Code::not_found, fmt::format("'{}' is {}, not a file", path,
+                                             S_ISDIR(status.st_mode) ? "a directory" : "a device or pipe"));
+  }
+  return std::make_unique<FileObject>(std::move(fd), static_cast<std::uint64_t>(status.st_size), path);
+}
+
+}  // namespace chunkwise
