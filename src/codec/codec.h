@@ -15,6 +15,9 @@ class Codec {
 
   /// Upper bound of what encode makes of this many bytes; also accepted from other writers with slack (see chain.h).
   virtual std::size_t max_encoded_bytes(std::size_t decoded_bytes) const = 0;
+  /// True if encode always makes exactly max_encoded_bytes (shuffle, checksums), so the size check before it can be
+  /// exact.
+  virtual bool fixed_size() const { return false; }
   /// Memory one thread needs while it encodes or decodes, besides input and output.
   virtual std::size_t scratch_bytes(std::size_t decoded_bytes) const {
     (void)decoded_bytes;

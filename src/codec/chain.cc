@@ -1,0 +1,153 @@
+#include "codec/chain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "base/error.h"
+#include "codec/registry.h"
+
+namespace chunkwise {
+namespace {
+
+// HDF5 allows no more filters, and its filter mask has no more bits.
+constexpr std::size_t kMaxCodecs = 32;
+// Far above any memory; keeps the bounds below from wrapping.
+constexpr std::size_t kMaxChunkBytes = std::numeric_limits<std::size_t>::max() >> 8;
+// Other writers' encoders may be poorer than ours, by a factor and by headers.
+constexpr std::size_t kForeignFactor = 2;
+constexpr std::size_t kForeignSlackBytes = std::size_t{64} << 10;
+
+// Names in the HDF Group's list of registered filters.
+struct FilterName {
+  int filter;
+  const char* name;
+};
+constexpr FilterName kFilterNames[] = {
+    {4, "szip"},
+    {5, "nbit"},
+    {6, "scaleoffset"},
+    {307, "bzip2"},
+    {32000, "lzf"},
+    {32008, "bitshuffle"},
+    {32013, "zfp"},
+    {32016, "b3d"},
+    {32017, "sz"},
+    {32018, "fcidecomp"},
+    {32019, "jpeg"},
+    {32022, "bitgroom"},
+    {32023, "granular bitround"},
+    {32024, "sz3"},
+    {32026, "blosc2"},
+    {32028, "sperr"},
+};
+
+std::string describe_unknown(const CodecSpec& spec) {
+  constexpr std::string_view kPrefix = "hdf5-";
+  if (!spec.name.starts_with(kPrefix)) return fmt::format("codec '{}'", spec.name);
+  const std::string number = spec.name.substr(kPrefix.size());
+  std::string label = spec.text("label", "");
+  for (const FilterName& known : kFilterNames) {
+    if (number == std::to_string(known.filter)) label = known.name;
+  }
+  return label.empty() ? fmt::format("filter {}", number) : fmt::format("filter {} ({})", number, label);
+}
+
+void require_chunk_size(std::size_t decoded_bytes) {
+  if (decoded_bytes <= kMaxChunkBytes) return;
+  throw Error(Code::corrupt, fmt::format("a chunk of {} bytes is impossible", decoded_bytes));
+}
+
+std::size_t with_foreign_slack(std::size_t encoded_bytes) {
+  return kForeignFactor * encoded_bytes + kForeignSlackBytes;
+}
+
+}  // namespace
+
+CodecChain::CodecChain(const CodecSpecs& specs, std::size_t element_bytes) {
+  if (specs.size() > kMaxCodecs) {
+    throw Error(Code::corrupt,
+                fmt::format("{} codecs in one chain, at most {} are possible", specs.size(), kMaxCodecs));
+  }
+  codecs_.reserve(specs.size());
+  for (const CodecSpec& spec : specs) {
+    const CodecRow* row = find_codec(spec.name);
+    if (row == nullptr) throw Error(Code::unsupported, fmt::format("{} is not supported", describe_unknown(spec)));
+    codecs_.push_back(row->bind(spec, element_bytes));
+  }
+}
+
+std::size_t CodecChain::max_encoded_bytes(std::size_t decoded_bytes) const {
+  require_chunk_size(decoded_bytes);
+  std::size_t bytes = decoded_bytes;
+  for (const auto& codec : codecs_) bytes = codec->max_encoded_bytes(bytes);
+  return bytes;
+}
+
+std::size_t CodecChain::max_stored_bytes(std::size_t decoded_bytes) const {
+  if (codecs_.empty()) return decoded_bytes;
+  return with_foreign_slack(max_encoded_bytes(decoded_bytes));
+}
+
+std::size_t CodecChain::scratch_bytes(std::size_t decoded_bytes) const {
+  require_chunk_size(decoded_bytes);
+  // a and b hold the results of alternate codecs, whichever way the chain runs.
+  std::array<std::size_t, 2> buffers{};
+  std::size_t own = 0;
+  std::size_t bytes = decoded_bytes;
+  for (std::size_t i = 0; i < codecs_.size(); ++i) {
+    own += codecs_[i]->scratch_bytes(bytes);
+    const std::size_t encoded = codecs_[i]->max_encoded_bytes(bytes);
+    buffers[i % 2] = std::max(buffers[i % 2], encoded);
+    // Decoding leaves its results one place further along.
+    const std::size_t from_end = codecs_.size() - 1 - i;
+    buffers[from_end % 2] = std::max(buffers[from_end % 2], bytes);
+    bytes = encoded;
+  }
+  return buffers[0] + buffers[1] + own;
+}
+
+ByteView CodecChain::encode(ByteView decoded, Scratch& scratch) const {
+  ByteView current = decoded;
+  Bytes* target = &scratch.a;
+  Bytes* other = &scratch.b;
+  for (const auto& codec : codecs_) {
+    codec->encode(current, *target);
+    current = *target;
+    std::swap(target, other);
+  }
+  return current;
+}
+
+ByteView CodecChain::decode(ByteView encoded, std::size_t decoded_bytes, std::uint32_t skipped,
+                            Scratch& scratch) const {
+  require_chunk_size(decoded_bytes);
+  // The most that may come out of each codec: exact as long as the codecs before it have results of fixed size.
+  std::array<std::size_t, kMaxCodecs> limits{};
+  std::size_t limit = decoded_bytes;
+  bool exact = true;
+  for (std::size_t i = 0; i < codecs_.size(); ++i) {
+    limits[i] = exact ? limit : with_foreign_slack(limit);
+    if ((skipped >> i & 1U) != 0) continue;
+    limit = codecs_[i]->max_encoded_bytes(limit);
+    exact = exact && codecs_[i]->fixed_size();
+  }
+
+  ByteView current = encoded;
+  Bytes* target = &scratch.a;
+  Bytes* other = &scratch.b;
+  for (std::size_t i = codecs_.size(); i-- > 0;) {
+    if ((skipped >> i & 1U) != 0) continue;
+    codecs_[i]->decode(current, limits[i], *target);
+    current = *target;
+    std::swap(target, other);
+  }
+  if (current.size() != decoded_bytes) {
+    throw Error(Code::corrupt, fmt::format("the chunk has {} bytes, expected {}", current.size(), decoded_bytes));
+  }
+  return current;
+}
+
+}  // namespace chunkwise

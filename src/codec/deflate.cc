@@ -1,0 +1,279 @@
+// Canonical "deflate" (zlib stream: HDF5 filter 1, numcodecs "zlib") and "gzip" (gzip members: numcodecs and zarr 3).
+//
+// Decoding is libdeflate. Encoding is libdeflate too, except level 1: there ISA-L is four to five times as fast. Its
+// ratio depends on how often it renews its Huffman codes. With the 16 Ki symbols per block chosen here its output on
+// shuffled floats stays within 2 % of zlib level 1; with the block of 64 Ki symbols it proposes, it is 6 to 13 %
+// larger.
+#include <isa-l/igzip_lib.h>
+#include <libdeflate.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "codec/config.h"
+#include "codec/rows.h"
+
+namespace chunkwise {
+namespace {
+
+constexpr std::string_view kDeflateUsage = "deflate[:LEVEL]  zlib stream, level 0-9 (default 1)";
+constexpr std::string_view kGzipUsage = "gzip[:LEVEL]  gzip member, level 0-9 (default 1)";
+constexpr const char* kLevel = "level";
+constexpr IntegerRange kLevelRange{0, 9};
+// numcodecs passes zlib's "default level" on.
+constexpr IntegerRange kNumcodecsLevelRange{-1, 9};
+constexpr int kZlibDefaultLevel = 6;
+
+enum class Wrapper { zlib, gzip };
+
+constexpr std::string_view name_of(Wrapper wrapper) {
+  return wrapper == Wrapper::zlib ? "deflate" : "gzip";
+}
+
+struct FreeCompressor {
+  void operator()(libdeflate_compressor* p) const { libdeflate_free_compressor(p); }
+};
+struct FreeDecompressor {
+  void operator()(libdeflate_decompressor* p) const { libdeflate_free_decompressor(p); }
+};
+
+constexpr int kIsalLevel = 2;
+constexpr std::size_t kIsalLevelBytes = ISAL_DEF_LVL2_SMALL;
+// Its sizes are 32 bits wide.
+constexpr std::size_t kMaxIsalBytes = std::size_t{1} << 30;
+
+struct IsalState {
+  isal_zstream stream;
+  std::array<std::uint8_t, kIsalLevelBytes> level_buffer;
+};
+
+// Compressors are tables of up to a megabyte, so each thread makes its own once and keeps it.
+struct ThreadState {
+  std::array<std::unique_ptr<libdeflate_compressor, FreeCompressor>, 10> compressors;
+  std::unique_ptr<libdeflate_decompressor, FreeDecompressor> decompressor;
+  std::unique_ptr<IsalState> isal;
+
+  libdeflate_compressor* compressor(int level) {
+    auto& slot = compressors[static_cast<std::size_t>(level)];
+    if (!slot) slot.reset(libdeflate_alloc_compressor(level));
+    if (!slot) throw Error(Code::budget, "no memory for a deflate compressor");
+    return slot.get();
+  }
+  libdeflate_decompressor* reader() {
+    if (!decompressor) decompressor.reset(libdeflate_alloc_decompressor());
+    if (!decompressor) throw Error(Code::budget, "no memory for a deflate decompressor");
+    return decompressor.get();
+  }
+};
+
+ThreadState& thread_state() {
+  thread_local ThreadState state;
+  return state;
+}
+
+// Returns 0 if the result does not fit.
+std::size_t encode_with_isal(Wrapper wrapper, ByteView decoded, MutableByteView encoded) {
+  ThreadState& state = thread_state();
+  if (!state.isal) state.isal = std::make_unique_for_overwrite<IsalState>();
+  isal_zstream& stream = state.isal->stream;
+  isal_deflate_init(&stream);
+  stream.level = kIsalLevel;
+  stream.level_buf = state.isal->level_buffer.data();
+  stream.level_buf_size = static_cast<std::uint32_t>(kIsalLevelBytes);
+  stream.gzip_flag = wrapper == Wrapper::zlib ? IGZIP_ZLIB : IGZIP_GZIP;
+  stream.flush = NO_FLUSH;
+  stream.end_of_stream = 1;
+  // The library takes a mutable pointer and only reads.
+  stream.next_in = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(decoded.data()));
+  stream.avail_in = static_cast<std::uint32_t>(decoded.size());
+  stream.next_out = reinterpret_cast<std::uint8_t*>(encoded.data());
+  stream.avail_out = static_cast<std::uint32_t>(encoded.size());
+  const int status = isal_deflate(&stream);
+  CHUNKWISE_CHECK(status == COMP_OK);
+  return stream.internal_state.state == ZSTATE_END ? stream.total_out : 0;
+}
+
+class Deflate final : public Codec {
+ public:
+  Deflate(Wrapper wrapper, int level) : wrapper_(wrapper), level_(level) {}
+
+  std::size_t max_encoded_bytes(std::size_t decoded_bytes) const override {
+    return wrapper_ == Wrapper::zlib ? libdeflate_zlib_compress_bound(nullptr, decoded_bytes)
+                                     : libdeflate_gzip_compress_bound(nullptr, decoded_bytes);
+  }
+
+  std::size_t scratch_bytes(std::size_t) const override {
+    // Measured sizes of the tables, rounded up.
+    constexpr std::size_t kDecompressorBytes = std::size_t{32} << 10;
+    constexpr std::size_t kCompressorBytes = std::size_t{1} << 20;
+    return kDecompressorBytes + (level_ == 1 ? sizeof(IsalState) : kCompressorBytes);
+  }
+
+  void encode(ByteView decoded, Bytes& encoded) const override {
+    encoded.resize_discard(max_encoded_bytes(decoded.size()));
+    std::size_t size = 0;
+    if (level_ == 1 && decoded.size() <= kMaxIsalBytes) size = encode_with_isal(wrapper_, decoded, encoded.span());
+    if (size == 0) {
+      libdeflate_compressor* compressor = thread_state().compressor(level_);
+      size = wrapper_ == Wrapper::zlib
+                 ? libdeflate_zlib_compress(compressor, decoded.data(), decoded.size(), encoded.data(), encoded.size())
+                 : libdeflate_gzip_compress(compressor, decoded.data(), decoded.size(), encoded.data(), encoded.size());
+    }
+    CHUNKWISE_CHECK(size != 0);
+    encoded.resize(size);
+  }
+
+  void decode(ByteView encoded, std::size_t max_decoded_bytes, Bytes& decoded) const override {
+    decoded.resize_discard(max_decoded_bytes);
+    decoded.resize(wrapper_ == Wrapper::zlib ? decode_zlib(encoded, decoded.span())
+                                             : decode_gzip(encoded, decoded.span()));
+  }
+
+ private:
+  // Bytes after the end of the stream are ignored, as zlib's users (HDF5, Python) do.
+  static std::size_t decode_zlib(ByteView encoded, MutableByteView decoded) {
+    std::size_t used = 0;
+    std::size_t made = 0;
+    check(Wrapper::zlib, decoded.size(),
+          libdeflate_zlib_decompress_ex(thread_state().reader(), encoded.data(), encoded.size(), start_of(decoded),
+                                        decoded.size(), &used, &made));
+    return made;
+  }
+
+  // One or more members, then perhaps zeros.
+  static std::size_t decode_gzip(ByteView encoded, MutableByteView decoded) {
+    std::size_t total = 0;
+    do {
+      std::size_t used = 0;
+      std::size_t made = 0;
+      check(Wrapper::gzip, decoded.size(),
+            libdeflate_gzip_decompress_ex(thread_state().reader(), encoded.data(), encoded.size(),
+                                          start_of(decoded) + total, decoded.size() - total, &used, &made));
+      total += made;
+      encoded = encoded.subspan(used);
+      const auto next = std::find_if(encoded.begin(), encoded.end(), [](std::byte b) { return b != std::byte{0}; });
+      encoded = encoded.subspan(static_cast<std::size_t>(next - encoded.begin()));
+    } while (!encoded.empty());
+    return total;
+  }
+
+  // The library wants a valid pointer even for no bytes.
+  static std::byte* start_of(MutableByteView decoded) {
+    static std::byte nowhere{};
+    return decoded.empty() ? &nowhere : decoded.data();
+  }
+
+  static void check(Wrapper wrapper, std::size_t max_decoded_bytes, libdeflate_result result) {
+    if (result == LIBDEFLATE_SUCCESS) return;
+    if (result == LIBDEFLATE_INSUFFICIENT_SPACE) throw_decoded_too_large(name_of(wrapper), max_decoded_bytes);
+    throw Error(Code::corrupt, fmt::format("{} stream is damaged or ends early", name_of(wrapper)));
+  }
+
+  Wrapper wrapper_;
+  int level_;
+};
+
+// ---- spellings
+
+template <Wrapper kWrapper>
+int level_of(const CodecSpec& spec) {
+  const std::int64_t level = spec.integer(kLevel, 1);
+  require_parameter(level, kNumcodecsLevelRange, name_of(kWrapper), kLevel);
+  return level == -1 ? kZlibDefaultLevel : static_cast<int>(level);
+}
+
+template <Wrapper kWrapper>
+CodecSpec spec_of(std::int64_t level) {
+  return {std::string(name_of(kWrapper)), {{kLevel, level}}};
+}
+
+template <Wrapper kWrapper>
+std::unique_ptr<Codec> bind(const CodecSpec& spec, std::size_t) {
+  return std::make_unique<Deflate>(kWrapper, level_of<kWrapper>(spec));
+}
+
+template <Wrapper kWrapper>
+CodecSpec parse(std::span<const std::string_view> arguments) {
+  constexpr std::string_view kUsage = kWrapper == Wrapper::zlib ? kDeflateUsage : kGzipUsage;
+  require_arguments(arguments, 1, kUsage);
+  return spec_of<kWrapper>(argument_integer(arguments, 0, "level", 1, kLevelRange, kUsage));
+}
+
+template <Wrapper kWrapper>
+std::string print(const CodecSpec& spec) {
+  return fmt::format("{}:{}", name_of(kWrapper), level_of<kWrapper>(spec));
+}
+
+CodecSpec from_hdf5(std::span<const unsigned> cd_values) {
+  if (cd_values.empty()) throw Error(Code::corrupt, "codec 'deflate': the filter has no level");
+  require_parameter(cd_values[0], kLevelRange, "deflate", kLevel);
+  return spec_of<Wrapper::zlib>(cd_values[0]);
+}
+
+std::vector<unsigned> to_hdf5(const CodecSpec& spec, std::size_t, std::size_t) {
+  return {static_cast<unsigned>(level_of<Wrapper::zlib>(spec))};
+}
+
+template <Wrapper kWrapper>
+CodecSpec from_json(const Json& config) {
+  return spec_of<kWrapper>(config_integer(config, kLevel, 1, kNumcodecsLevelRange, name_of(kWrapper)));
+}
+
+template <Wrapper kWrapper>
+Json to_zarr2(const CodecSpec& spec, std::size_t) {
+  return Json{{"id", kWrapper == Wrapper::zlib ? "zlib" : "gzip"}, {kLevel, level_of<kWrapper>(spec)}};
+}
+
+template <Wrapper kWrapper>
+Json to_zarr3(const CodecSpec& spec, std::size_t) {
+  return Json{{kLevel, level_of<kWrapper>(spec)}};
+}
+
+}  // namespace
+
+constexpr CodecRow kDeflateRow{
+    .name = "deflate",
+    .alias = "zlib",
+    .summary = "zlib stream, as in HDF5 and numcodecs",
+    .usage = kDeflateUsage,
+    .bind = bind<Wrapper::zlib>,
+    .parse = parse<Wrapper::zlib>,
+    .print = print<Wrapper::zlib>,
+    .hdf5_filter = 1,
+    .from_hdf5 = from_hdf5,
+    .to_hdf5 = to_hdf5,
+    .zarr2_id = "zlib",
+    .from_zarr2 = from_json<Wrapper::zlib>,
+    .to_zarr2 = to_zarr2<Wrapper::zlib>,
+    .zarr3_name = "numcodecs.zlib",
+    .zarr3_alias = {},
+    .from_zarr3 = from_json<Wrapper::zlib>,
+    .to_zarr3 = to_zarr3<Wrapper::zlib>,
+};
+
+constexpr CodecRow kGzipRow{
+    .name = "gzip",
+    .alias = {},
+    .summary = "gzip, as in zarr",
+    .usage = kGzipUsage,
+    .bind = bind<Wrapper::gzip>,
+    .parse = parse<Wrapper::gzip>,
+    .print = print<Wrapper::gzip>,
+    .hdf5_filter = 0,
+    .from_hdf5 = nullptr,
+    .to_hdf5 = nullptr,
+    .zarr2_id = "gzip",
+    .from_zarr2 = from_json<Wrapper::gzip>,
+    .to_zarr2 = to_zarr2<Wrapper::gzip>,
+    .zarr3_name = "gzip",
+    .zarr3_alias = "numcodecs.gzip",
+    .from_zarr3 = from_json<Wrapper::gzip>,
+    .to_zarr3 = to_zarr3<Wrapper::gzip>,
+};
+
+}  // namespace chunkwise

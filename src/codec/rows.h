@@ -1,0 +1,18 @@
+// The rows of the registry, each defined next to its codec; only registry.cc needs this header besides the codecs.
+#pragma once
+
+#include "codec/registry.h"
+
+namespace chunkwise {
+
+extern const CodecRow kShuffleRow;
+extern const CodecRow kDeflateRow;
+extern const CodecRow kGzipRow;
+extern const CodecRow kZstdRow;
+extern const CodecRow kLz4Row;
+extern const CodecRow kHdf5Lz4Row;
+extern const CodecRow kBloscRow;
+extern const CodecRow kFletcher32Row;
+extern const CodecRow kCrc32cRow;
+
+}  // namespace chunkwise
