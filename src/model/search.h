@@ -1,0 +1,36 @@
+// The fastest chunk shape for a set of accesses.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "model/cost.h"
+#include "model/pattern.h"
+
+namespace chunkwise {
+
+struct SearchLimits {
+  /// Bytes of a decoded chunk. An array smaller than the minimum may become one chunk.
+  std::uint64_t min_chunk_bytes = 64 * 1024;
+  std::uint64_t max_chunk_bytes = 16 * 1024 * 1024;
+  /// Bytes of full chunks over bytes of the array; edges of growing axes do not count.
+  double max_padding = 1.15;
+};
+
+struct SearchResult {
+  Shape chunk;
+  double weighted_s = 0;
+  bool within_limits = true;   // false: no shape of the lattice meets them; this one comes near
+  std::uint64_t n_priced = 0;  // candidates whose cost was computed
+};
+
+/// Minimises the sum of weight * seconds. `array.chunk` is ignored. `unlimited` has one entry per axis. Deterministic;
+/// milliseconds at any rank. Throws Error{usage} if no chunk fits the limits (an element above the maximum).
+SearchResult search_chunks(const StoredArray& array, const std::vector<bool>& unlimited,
+                           std::span<const AccessPattern> patterns, const Device& device, const SearchLimits& limits);
+
+/// Chunk lengths worth trying on an axis, ascending: 1, the whole, every ceil(length / k), powers of two, the accesses'
+/// extents.
+std::vector<Index> axis_lattice(Index length, std::span<const Index> extents);
+
+}  // namespace chunkwise
