@@ -25,10 +25,10 @@ def header_equal(t, what, a, b):
     t.none("%s: ncdump -h" % what, judges.text_differences(judges.ncdump_header(a), judges.ncdump_header(b)))
 
 
-def by_zarr_and_back(t, src, back, zarr_format="zarr3", *arguments):
+def by_zarr_and_back(t, src, back, zarr_format="zarr3"):
     store = t / (back + ".zarr")
-    ok = t.rechunk(src, store, "--to", zarr_format, *arguments).code == 0
-    return ok and t.rechunk(store, t / back, "--to", "nc4").code == 0
+    t.rechunk(src, store, "--to", zarr_format)
+    t.rechunk(store, t / back, "--to", "nc4")
 
 
 def raw_values(path, name):
@@ -218,7 +218,7 @@ def test_c15_scalars_null_and_empty(t):
         t.source(path)
         for target in ("zarr2", "zarr3", "h5"):
             out = t / ("o%d_%s" % (zarr_format, target))
-            if t.rechunk(path, out, "--to", target).code:
+            if t.rechunk(path, out, "--to", target, go_on=True).code:
                 continue
             opened = h5py.File(out) if target == "h5" else zarr.open_group(str(out), mode="r")
             t.equal("seven in " + target, 7, int(opened["seven"][()]))

@@ -31,6 +31,10 @@ class Skip(Exception):
     """Raised by a test that cannot run here; its text says why."""
 
 
+class Stop(Exception):
+    """Ends a test after a failure that was noted; nothing after it would make sense."""
+
+
 @dataclass
 class Result:
     command: str
@@ -144,12 +148,14 @@ class Case:
         self._sources[Path(path)] = tree_hash(path)
         return path
 
-    def run(self, tool, *arguments, code=0, says=(), quiet_on=(), **options):
+    def run(self, tool, *arguments, code=0, says=(), go_on=False, **options):
         """Runs and expects the exit code (one, or several allowed) and every text of `says` on stderr (a tuple inside
-        says: any of these). Case does not matter."""
+        says: any of these). Case does not matter. A run that should succeed and does not ends the test, unless `go_on`."""
         result = run(tool, *arguments, **options)
         self.command = result.command
         self.judge(result, code, says)
+        if code == 0 and result.code != 0 and not go_on:
+            raise Stop
         return result
 
     def judge(self, result, code=0, says=()):
@@ -208,6 +214,8 @@ def main(names):
         try:
             function(case)
             case.finish()
+        except Stop:
+            pass
         except Skip as skip:
             print("SKIPPED %s: %s" % (name, skip), flush=True)
             if not case.failures:

@@ -23,7 +23,7 @@ def directions_from(t, source):
     t.none("%s as written" % source, sample_tree.check(source, path, GROUPS, VARIABLES, source))
     for target, suffix in sample_tree.FLAVOURS.items():
         out = t / ("to_%s.%s" % (target, suffix))
-        result = t.rechunk(path, out, "--to", target, "--verify", "full")
+        result = t.rechunk(path, out, "--to", target, "--verify", "full", go_on=True)
         if result.code != 0:
             continue
         what = "%s to %s" % (source, target)
@@ -70,8 +70,8 @@ def test_from_zarr3(t):
 def there_and_back(t, by):
     path = make(t, "nc4")
     middle, back = t / "middle.zarr", t / "back.nc"
-    if t.rechunk(path, middle, "--to", by).code or t.rechunk(middle, back, "--to", "nc4").code:
-        return
+    t.rechunk(path, middle, "--to", by)
+    t.rechunk(middle, back, "--to", "nc4")
     t.none("ncdump -h after %s" % by, judges.text_differences(judges.ncdump_header(path), judges.ncdump_header(back)))
     t.none("nc4 to %s to nc4" % by, sample_tree.check("nc4", back, GROUPS, VARIABLES, "nc4"))
     t.none("nc4 to %s to nc4, all but the layout" % by,
@@ -93,7 +93,7 @@ def test_other_chunks_in_every_direction(t):
         for target, suffix in sample_tree.FLAVOURS.items():
             out = t / ("cut_%s_%s.%s" % (source, target, suffix))
             result = t.rechunk(path, out, "--to", target, "-c", "time/3,lat/4,lon/5", "--codec", "shuffle,deflate:2"
-                               if suffix != "zarr" else "zstd:1")
+                               if suffix != "zarr" else "zstd:1", go_on=True)
             if result.code != 0:
                 continue
             opened = zarr.open_group(str(out), mode="r") if suffix == "zarr" else h5py.File(out)

@@ -51,7 +51,7 @@ def chunks_after(t, src, *arguments, **options):
     out = t / "out.nc"
     if out.exists():
         out.unlink()
-    result = t.rechunk(src, out, *arguments, **options)
+    result = t.rechunk(src, out, *arguments, go_on=True, **options)
     if result.code != 0:
         return {}, result
     same_values(t, src, out)
@@ -150,19 +150,19 @@ def test_codecs(t):
     kept = filters(src, "o3")
     expected = {"none": [], "keep": kept, "shuffle,deflate:1": [(2, 4), (1, 1)], "zstd:3": [(32015, 3)]}
     for spec, want in expected.items():
-        if t.rechunk(src, out, "--codec", spec, "--overwrite", "--verify", "full").code == 0:
+        if t.rechunk(src, out, "--codec", spec, "--overwrite", "--verify", "full", go_on=True).code == 0:
             t.equal("--codec %s" % spec, want, filters(out, "o3"))
             same_values(t, src, out)
-    if t.rechunk(src, out, "--codec", "plain:shuffle,deflate:5", "--overwrite").code == 0:
+    if t.rechunk(src, out, "--codec", "plain:shuffle,deflate:5", "--overwrite", go_on=True).code == 0:
         t.equal("plain alone", [(2, 4), (1, 5)], filters(out, "plain"))
         t.equal("o3 as it was", kept, filters(out, "o3"))
-    result = t.rechunk(src, out, "--codec", "fixed:deflate:2", "--overwrite")
+    result = t.rechunk(src, out, "--codec", "fixed:deflate:2", "--overwrite", go_on=True)
     if result.code == 0:
         t.equal("contiguous, now deflated", [1], [f[0] for f in filters(out, "fixed")])
         t.check("/fixed" in result.err, "no note that /fixed got chunks: " + result.err)
     for spec, want in (("zstd:3", "ZstdCodec"), ("blosc:zstd:5:shuffle", "BloscCodec"), ("none", None)):
         store = t / "c.zarr"
-        if t.rechunk(src, store, "--to", "zarr3", "--codec", spec, "--overwrite").code == 0:
+        if t.rechunk(src, store, "--to", "zarr3", "--codec", spec, "--overwrite", go_on=True).code == 0:
             array = zarr.open_group(str(store))["o3"]
             t.equal("zarr3 --codec %s" % spec, [want] if want else [], [type(c).__name__ for c in array.compressors])
             t.check(judges.same_values(netCDF4.Dataset(src)["o3"][...].data, array[...]), "values with " + spec)
