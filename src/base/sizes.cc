@@ -121,7 +121,7 @@ std::string format_seconds(double seconds) {
   if (seconds < 48 * 3600.0) return fmt::format("{:.1f} h", seconds / 3600);
   const double days = seconds / 86400;
   if (days < 999.95) return fmt::format("{:.1f} d", days);
-  return fmt::format("{:.4g} d", days);
+  return fmt::format("{:.0f} d", days);
 }
 
 std::string format_count(std::int64_t n) {

@@ -62,7 +62,9 @@ struct stat status_of(int fd, const std::string& path) {
 
 void check_key(std::string_view key, const std::string& root) {
   const auto fail = [&](const char* why) {
-    throw Error(Code::corrupt, fmt::format("'{}' is not a key of a store: {}", key, why)).in(root);
+    std::string shown(key);
+    std::replace(shown.begin(), shown.end(), '\0', '?');  // a message ends at a zero byte
+    throw Error(Code::corrupt, fmt::format("'{}' is not a key of a store: {}", shown, why)).in(root);
   };
   if (key.find('\0') != std::string_view::npos) fail("it contains a zero byte");
   for (std::string_view rest = key;;) {
