@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #include <xxhash.h>
@@ -17,8 +18,6 @@
 namespace chunkwise {
 namespace {
 
-constexpr std::size_t kChunksPerBatch = 64;
-
 std::string hex(ByteView bytes) {
   std::string text = "0x";
   for (std::byte b : bytes) text += fmt::format("{:02x}", static_cast<unsigned>(b));
@@ -28,9 +27,10 @@ std::string hex(ByteView bytes) {
 /// Decodes parts of arrays into dense buffers, on all cores.
 class BoxReader {
  public:
-  BoxReader(const ArraySource& source, ByteOrder order)
+  BoxReader(const ArraySource& source, ByteOrder order, std::uint64_t batch_bytes)
       : source_(source),
         order_(order),
+        batch_bytes_(batch_bytes),
         chain_(source.meta().codecs, source.meta().dtype.bytes),
         fill_(fill_in_order(source.meta(), order)) {}
 
@@ -39,12 +39,20 @@ class BoxReader {
     const ArrayMeta& meta = source_.meta();
     elements.resize_discard(static_cast<std::size_t>(product(box.shape)) * meta.dtype.bytes);
     const std::vector<ChunkId> ids = source_.grid().overlapping(box);
-    std::vector<ChunkId> stored;
-    for (ChunkId id : ids)
-      if (std::holds_alternative<StoredAt>(source_.locate(id))) stored.push_back(id);
+    std::vector<std::pair<ChunkId, std::uint64_t>> stored;
+    for (ChunkId id : ids) {
+      const ChunkRef ref = source_.locate(id);
+      if (const auto* at = std::get_if<StoredAt>(&ref)) stored.emplace_back(id, at->length_bytes);
+    }
     if (stored.size() < ids.size()) fill_elements(elements.span(), fill_);
-    for (std::size_t begin = 0; begin < stored.size(); begin += kChunksPerBatch) {
-      const std::span<const ChunkId> some(stored.data() + begin, std::min(kChunksPerBatch, stored.size() - begin));
+    std::vector<ChunkId> some;
+    for (std::size_t next = 0; next < stored.size();) {
+      some.clear();
+      for (std::uint64_t bytes = 0; next < stored.size(); ++next) {
+        bytes += stored[next].second;
+        if (!some.empty() && bytes > batch_bytes_) break;
+        some.push_back(stored[next].first);
+      }
       ReadBatch batch;
       source_.read(some, batch);
       tbb::parallel_for(std::size_t{0}, some.size(), [&](std::size_t i) {
@@ -68,6 +76,7 @@ class BoxReader {
  private:
   const ArraySource& source_;
   ByteOrder order_;
+  std::uint64_t batch_bytes_;
   CodecChain chain_;
   std::vector<std::byte> fill_;
   tbb::enumerable_thread_specific<CodecChain::Scratch> scratch_;
@@ -150,12 +159,12 @@ void check_proofs(const ArrayPlan& plan, const ArraySource& uncut, const ArrayMe
 }
 
 /// Compares all elements of one array, tile by tile.
-void check_elements(const ArrayPlan& plan, std::uint64_t tile_bytes, const ArraySource& source_uncut,
+void check_elements(const ArrayPlan& plan, const Plan& whole, const ArraySource& source_uncut,
                     const ArraySource& target_uncut, VerifyReport& report, const std::function<void()>& tick) {
   const ArrayMeta& source_meta = source_uncut.meta();
   const ArrayMeta& target_meta = target_uncut.meta();
   const ByteOrder order = target_meta.layout.byte_order;
-  const Shape tile = choose_tile(source_meta, target_meta, tile_bytes);
+  const Shape tile = choose_tile(source_meta, target_meta, whole.tiles_bytes / 2);
   std::unique_ptr<ArraySource> own_source;
   std::unique_ptr<ArraySource> own_target;
   const auto cut = [&](const ArraySource& uncut, std::unique_ptr<ArraySource>& own) -> const ArraySource& {
@@ -163,8 +172,8 @@ void check_elements(const ArrayPlan& plan, std::uint64_t tile_bytes, const Array
     own = cut_linear(uncut, linear_cut(uncut.meta(), tile));
     return *own;
   };
-  BoxReader source(cut(source_uncut, own_source), order);
-  BoxReader target(cut(target_uncut, own_target), order);
+  BoxReader source(cut(source_uncut, own_source), order, whole.read_ahead_bytes / 2);
+  BoxReader target(cut(target_uncut, own_target), order, whole.read_ahead_bytes / 2);
   const ChunkGrid tiles(target_meta.shape, tile);
   Bytes wanted;
   Bytes got;
@@ -246,6 +255,8 @@ VerifyReport verify(VerifyMode mode, const Plan& plan, const Reader& source, con
     check_stop(stop);
     if (progress && mode == VerifyMode::full) progress({report.bytes, total_bytes, elapsed()});
   };
+  const tbb::global_control parallelism(tbb::global_control::max_allowed_parallelism,
+                                        static_cast<std::size_t>(plan.n_threads) + 1);
   tbb::task_arena arena(plan.n_threads);
   arena.execute([&] {
     for (std::size_t i = 0; i < plan.arrays.size(); ++i) {
@@ -261,7 +272,7 @@ VerifyReport verify(VerifyMode mode, const Plan& plan, const Reader& source, con
       if (array.kind == ArrayPlan::Kind::copy_chunks)
         check_encoded(array, *original, *written, report, tick);
       else
-        check_elements(array, plan.tiles_bytes / 2, *original, *written, report, tick);
+        check_elements(array, plan, *original, *written, report, tick);
     }
   });
   report.seconds = elapsed();
