@@ -194,8 +194,7 @@ class Execution {
     array->source = &cut_as_planned(*array->uncut, plan, array->cut);
     array->sink = writer_.open_array(target.path);
     array->fill = fill_in_order(sources_[index], target.layout.byte_order);
-    array->absent_stays_absent =
-        target.storage == Storage::chunked && array->fill == fill_in_order(target, target.layout.byte_order);
+    array->absent_stays_absent = array->fill == fill_in_order(target, target.layout.byte_order);
     if (plan.kind == ArrayPlan::Kind::rewrite) {
       array->decode = CodecChain(sources_[index].codecs, sources_[index].dtype.bytes);
       array->encode = CodecChain(target.codecs, target.dtype.bytes);
