@@ -108,9 +108,9 @@ class Deflate final : public Codec {
   }
 
   std::size_t scratch_bytes(std::size_t) const override {
-    // Measured sizes of the tables, rounded up.
-    constexpr std::size_t kDecompressorBytes = std::size_t{32} << 10;
-    constexpr std::size_t kCompressorBytes = std::size_t{1} << 20;
+    // libdeflate's tables as measured for every level, rounded up.
+    constexpr std::size_t kDecompressorBytes = std::size_t{16} << 10;
+    constexpr std::size_t kCompressorBytes = std::size_t{704} << 10;
     return kDecompressorBytes + (level_ == 1 ? sizeof(IsalState) : kCompressorBytes);
   }
 

@@ -58,14 +58,13 @@ class Zstd final : public Codec {
   }
 
   std::size_t scratch_bytes(std::size_t decoded_bytes) const override {
-    // Bounds what the library allocates for its tables, which grow with the level but not beyond the input. Checked
-    // against ZSTD_estimateCCtxSize for every level and size.
+    // Bounds what ZSTD_estimateCCtxSize tells for the parameters of each level: tables that grow with the level, but
+    // not beyond 16 times the input, and a base of which the decoder has a tenth.
     constexpr std::size_t kBaseBytes = std::size_t{1} << 20;
-    constexpr std::size_t kTableBytes[] = {1,  1,  2,  2,  4,  4,  4,  5,  5,  9,   14, 23,
-                                           23, 23, 23, 44, 44, 44, 44, 88, 88, 173, 800};
+    constexpr std::size_t kTableMiB[kMaxLevel + 1] = {1,  1,  1,  1,  2,  3,  3,  6,  6,   12,  24, 24,
+                                                      48, 32, 48, 64, 33, 49, 49, 81, 161, 321, 649};
     const int level = std::clamp(level_ == 0 ? 3 : level_, 0, kMaxLevel);
-    const std::size_t tables = kTableBytes[level] << 20;
-    return kBaseBytes + std::min(tables, 16 * decoded_bytes + kBaseBytes);
+    return kBaseBytes + std::min(kTableMiB[level] << 20, 16 * decoded_bytes + kBaseBytes);
   }
 
   void encode(ByteView decoded, Bytes& encoded) const override {
