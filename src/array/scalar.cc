@@ -1,0 +1,292 @@
+#include "array/scalar.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "array/json_fields.h"
+#include "base/error.h"
+#include "base/json.h"
+
+namespace chunkwise {
+namespace {
+
+template <class T>
+T load(ByteView element) {
+  T value{};
+  CHUNKWISE_CHECK(element.size() == sizeof(T));
+  std::memcpy(&value, element.data(), sizeof(T));
+  return value;
+}
+
+template <class T>
+bool store(T value, MutableByteView out) {
+  CHUNKWISE_CHECK(out.size() == sizeof(T));
+  std::memcpy(out.data(), &value, sizeof(T));
+  return true;
+}
+
+// The bits of an element as an integer, and back.
+std::uint64_t load_bits(ByteView element) {
+  switch (element.size()) {
+    case 1:
+      return load<std::uint8_t>(element);
+    case 2:
+      return load<std::uint16_t>(element);
+    case 4:
+      return load<std::uint32_t>(element);
+    default:
+      return load<std::uint64_t>(element);
+  }
+}
+
+void store_bits(std::uint64_t bits, MutableByteView out) {
+  switch (out.size()) {
+    case 1:
+      store(static_cast<std::uint8_t>(bits), out);
+      break;
+    case 2:
+      store(static_cast<std::uint16_t>(bits), out);
+      break;
+    case 4:
+      store(static_cast<std::uint32_t>(bits), out);
+      break;
+    default:
+      store(bits, out);
+  }
+}
+
+double load_float(const DType& dtype, ByteView element) {
+  switch (dtype.bytes) {
+    case 2:
+      return half_to_double(load<std::uint16_t>(element));
+    case 4:
+      return static_cast<double>(load<float>(element));
+    default:
+      return load<double>(element);
+  }
+}
+
+float to_float(double value) {
+  // Beyond the range the conversion is undefined in C++, so say what IEEE says: values below the midpoint between the
+  // largest float and the next power of two round down to it.
+  constexpr double kMidpoint = 0x1.ffffffp+127;
+  if (std::abs(value) >= kMidpoint) {
+    return std::copysign(std::numeric_limits<float>::infinity(), value > 0 ? 1.0F : -1.0F);
+  }
+  if (std::abs(value) > static_cast<double>(std::numeric_limits<float>::max())) {
+    return std::copysign(std::numeric_limits<float>::max(), value > 0 ? 1.0F : -1.0F);
+  }
+  return static_cast<float>(value);
+}
+
+bool store_float(double value, const DType& dtype, Rounding rounding, MutableByteView out) {
+  switch (dtype.bytes) {
+    case 2:
+      store(double_to_half(value), out);
+      break;
+    case 4:
+      store(std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : to_float(value), out);
+      break;
+    default:
+      store(value, out);
+  }
+  if (rounding == Rounding::nearest || std::isnan(value)) return true;
+  const double kept = load_float(dtype, out);
+  return kept == value;
+}
+
+// The value as a whole number of 65 bits: magnitude and sign. Nothing if it has a fraction or is larger.
+struct Whole {
+  bool negative = false;
+  std::uint64_t magnitude = 0;
+};
+
+std::optional<Whole> to_whole(const Json& value) {
+  if (value.is_number_unsigned()) return Whole{false, value.get<std::uint64_t>()};
+  if (value.is_number_integer()) {
+    const auto number = value.get<std::int64_t>();
+    if (number >= 0) return Whole{false, static_cast<std::uint64_t>(number)};
+    return Whole{true, std::uint64_t{0} - static_cast<std::uint64_t>(number)};
+  }
+  if (!value.is_number_float()) return std::nullopt;
+  const double number = value.get<double>();
+  if (!std::isfinite(number) || number != std::trunc(number) || std::abs(number) >= 0x1p64) return std::nullopt;
+  return Whole{number < 0, static_cast<std::uint64_t>(std::abs(number))};
+}
+
+bool store_integer(const Whole& whole, const DType& dtype, MutableByteView out) {
+  const int bits = static_cast<int>(dtype.bytes * 8);
+  const std::uint64_t all = ~std::uint64_t{0} >> (64 - bits);
+  if (dtype.kind == DType::Kind::uint) {
+    if ((whole.negative && whole.magnitude != 0) || whole.magnitude > all) return false;
+    store_bits(whole.magnitude, out);
+    return true;
+  }
+  const std::uint64_t largest = all >> 1;
+  if (whole.magnitude > largest + (whole.negative ? 1 : 0)) return false;
+  store_bits((whole.negative ? std::uint64_t{0} - whole.magnitude : whole.magnitude) & all, out);
+  return true;
+}
+
+[[noreturn]] void bad_fill(const Json& value, const DType& dtype) {
+  throw Error(Code::corrupt, fmt::format("fill_value {} is no value of type {}", quote(value), dtype.name()));
+}
+
+// "0x7fc00000": exactly two digits for each byte.
+bool parse_hex(std::string_view text, const DType& dtype, MutableByteView out) {
+  if (text.substr(0, 2) != "0x" || text.size() != 2 + 2 * dtype.bytes) return false;
+  std::uint64_t bits = 0;
+  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), bits, 16);
+  if (error != std::errc{} || end != text.data() + text.size()) return false;
+  store_bits(bits, out);
+  return true;
+}
+
+bool fill_from_text(const std::string& text, const DType& dtype, MutableByteView out) {
+  if (dtype.kind == DType::Kind::float_) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    if (text == "NaN") return store_float(std::numeric_limits<double>::quiet_NaN(), dtype, Rounding::nearest, out);
+    if (text == "Infinity") return store_float(kInfinity, dtype, Rounding::nearest, out);
+    if (text == "-Infinity") return store_float(-kInfinity, dtype, Rounding::nearest, out);
+    if (parse_hex(text, dtype, out)) return true;
+  }
+  // A number in quotes, as some writers have it.
+  if (text.empty() || text.size() > 64) return false;
+  try {
+    const Json number = parse_json(text);
+    return number.is_number() && element_from_json(number, dtype, Rounding::nearest, out);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+double half_to_double(std::uint16_t half) {
+  const int exponent = (half >> 10) & 0x1F;
+  const int mantissa = half & 0x3FF;
+  const std::uint64_t sign = static_cast<std::uint64_t>(half >> 15) << 63;
+  if (exponent == 0x1F) {
+    return std::bit_cast<double>(sign | (std::uint64_t{0x7FF} << 52) | (static_cast<std::uint64_t>(mantissa) << 42));
+  }
+  const double magnitude = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(mantissa + 1024, exponent - 15 - 10);
+  return sign != 0 ? -magnitude : magnitude;
+}
+
+std::uint16_t double_to_half(double value) {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const auto sign = static_cast<std::uint16_t>(bits >> 63 << 15);
+  if (std::isnan(value)) {
+    const auto mantissa = static_cast<std::uint16_t>((bits >> 42) & 0x3FF);
+    return static_cast<std::uint16_t>(sign | 0x7C00 | (mantissa == 0 ? 0x200 : mantissa));
+  }
+  const double magnitude = std::abs(value);
+  if (magnitude >= 65520.0) return static_cast<std::uint16_t>(sign | 0x7C00);
+  // Scaled so that the last place of the result is 1; rint rounds ties to even, and a carry moves into the exponent.
+  if (magnitude < 0x1p-14) return static_cast<std::uint16_t>(sign | static_cast<int>(std::rint(magnitude * 0x1p24)));
+  int exponent = 0;
+  std::frexp(magnitude, &exponent);  // magnitude = m * 2^exponent, m in [0.5, 1)
+  const int mantissa = static_cast<int>(std::rint(std::ldexp(magnitude, 11 - exponent)));  // 1024 ... 2048
+  return static_cast<std::uint16_t>(sign | (((exponent + 14) << 10) + mantissa - 1024));
+}
+
+bool element_from_json(const Json& value, const DType& dtype, Rounding rounding, MutableByteView out) {
+  switch (dtype.kind) {
+    case DType::Kind::boolean:
+      if (!value.is_boolean()) return false;
+      return store(static_cast<std::uint8_t>(value.get<bool>() ? 1 : 0), out);
+    case DType::Kind::int_:
+    case DType::Kind::uint: {
+      const auto whole = to_whole(value);
+      return whole && store_integer(*whole, dtype, out);
+    }
+    case DType::Kind::float_: {
+      if (!value.is_number()) return false;
+      const double number = value.get<double>();
+      if (value.is_number_integer() && rounding == Rounding::exact) {
+        const auto whole = to_whole(value);
+        if (std::abs(number) >= 0x1p64 || static_cast<std::uint64_t>(std::abs(number)) != whole->magnitude)
+          return false;
+      }
+      return store_float(number, dtype, rounding, out);
+    }
+    default:
+      return false;
+  }
+}
+
+Json element_to_json(const DType& dtype, ByteView element) {
+  switch (dtype.kind) {
+    case DType::Kind::boolean:
+      return Json(load<std::uint8_t>(element) != 0);
+    case DType::Kind::int_: {
+      const int unused_bits = static_cast<int>(64 - dtype.bytes * 8);
+      return Json(static_cast<std::int64_t>(load_bits(element) << unused_bits) >> unused_bits);
+    }
+    case DType::Kind::uint:
+      return Json(load_bits(element));
+    case DType::Kind::float_:
+      return Json(load_float(dtype, element));
+    default:
+      CHUNKWISE_CHECK(dtype.is_number());
+      return Json(nullptr);
+  }
+}
+
+bool is_special_nan(const DType& dtype, ByteView element) {
+  if (dtype.kind != DType::Kind::float_ || !std::isnan(load_float(dtype, element))) return false;
+  std::byte plain[8];
+  const MutableByteView out(plain, dtype.bytes);
+  store_float(std::numeric_limits<double>::quiet_NaN(), dtype, Rounding::nearest, out);
+  return load_bits(out) != load_bits(element);
+}
+
+std::vector<std::byte> fill_from_json(const Json& value, const DType& dtype) {
+  std::vector<std::byte> out(dtype.bytes);
+  if (value.is_array() && value.size() == 1 && !value.front().is_array()) return fill_from_json(value.front(), dtype);
+  bool fits = false;
+  if (value.is_string()) {
+    fits = fill_from_text(value.get_ref<const std::string&>(), dtype, out);
+  } else if (dtype.kind == DType::Kind::boolean && value.is_number()) {
+    const auto whole = to_whole(value);
+    fits = whole && whole->magnitude <= 1 && store(static_cast<std::uint8_t>(whole->magnitude), out);
+  } else if (value.is_boolean() && dtype.kind != DType::Kind::boolean) {
+    fits = element_from_json(Json(value.get<bool>() ? 1 : 0), dtype, Rounding::nearest, out);
+  } else {
+    fits = element_from_json(value, dtype, Rounding::nearest, out);
+  }
+  if (!fits) bad_fill(value, dtype);
+  return out;
+}
+
+Json fill_to_json(const DType& dtype, ByteView element, bool nan_bits) {
+  if (dtype.kind == DType::Kind::float_) {
+    const double number = load_float(dtype, element);
+    if (std::isnan(number)) {
+      if (!nan_bits || !is_special_nan(dtype, element)) return Json("NaN");
+      return Json(fmt::format("0x{:0{}x}", load_bits(element), 2 * dtype.bytes));
+    }
+    if (std::isinf(number)) return Json(number > 0 ? "Infinity" : "-Infinity");
+  }
+  return element_to_json(dtype, element);
+}
+
+std::vector<std::byte> in_order(ByteView native_element, const DType& dtype, ByteOrder order) {
+  std::vector<std::byte> out(native_element.begin(), native_element.end());
+  if (order == kNativeOrder) return out;
+  const std::size_t word = dtype.element().word_bytes;
+  for (std::size_t at = 0; word > 1 && at + word <= out.size(); at += word) {
+    std::reverse(out.begin() + static_cast<std::ptrdiff_t>(at), out.begin() + static_cast<std::ptrdiff_t>(at + word));
+  }
+  return out;
+}
+
+}  // namespace chunkwise

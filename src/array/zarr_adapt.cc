@@ -1,0 +1,193 @@
+#include "array/zarr_adapt.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "array/json_attributes.h"
+#include "array/scalar.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "codec/registry.h"
+
+namespace chunkwise {
+namespace {
+
+constexpr std::size_t kMaxBloscBytes = 2147483631;  // 2^31 - 1, less the header
+
+const char* link_words(LinkNode::Kind kind) {
+  switch (kind) {
+    case LinkNode::Kind::hard:
+      return "a second name of";
+    case LinkNode::Kind::soft:
+      return "a soft link to";
+    default:
+      return "an external link to";
+  }
+}
+
+void check_name(const std::string& path) {
+  static constexpr std::array<std::string_view, 7> kReserved{".",       "..",         ".zarray",  ".zgroup",
+                                                             ".zattrs", ".zmetadata", "zarr.json"};
+  const std::string name = base_name(path);
+  const bool reserved = std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end();
+  const bool bad_byte = name.find('\\') != std::string::npos || name.find('\0') != std::string::npos;
+  if (name.empty() || reserved || bad_byte || name.substr(0, 2) == "__") {
+    throw Error(Code::unsupported, fmt::format("'{}' cannot be a name in a Zarr store", path),
+                "leave the object out with --exclude, or rename it in the source");
+  }
+}
+
+void drop_foreign_attributes(const std::string& path, std::vector<Attribute>& attributes, AdaptReport& report) {
+  const auto is_foreign = [&](const Attribute& attribute) {
+    if (attribute.value.kind != AttributeValue::Kind::foreign) return false;
+    report.losses.push_back(
+        {fmt::format("{}@{}", path, attribute.name),
+         fmt::format("attribute of type {} cannot be stored in Zarr", attribute.value.description)});
+    return true;
+  };
+  attributes.erase(std::remove_if(attributes.begin(), attributes.end(), is_foreign), attributes.end());
+}
+
+void adapt_array(ArrayNode& node, AdaptReport& report) {
+  ArrayMeta& meta = node.meta;
+  auto native = std::make_shared<ZarrArray>();
+  if (const auto* before = dynamic_cast<const ZarrArray*>(node.native.get())) {
+    *native = *before;
+  } else if (const auto* origin = dynamic_cast<const ArrayOrigin*>(node.native.get())) {
+    static_cast<ArrayOrigin&>(*native) = *origin;
+  }
+  native->has_absent_chunks = meta.n_stored_chunks < meta.grid().n_chunks();
+  if (meta.storage != Storage::chunked) {
+    native->storage = meta.storage;
+    meta.storage = Storage::chunked;
+    meta.chunk = default_object_chunk(meta.shape, meta.dtype.bytes);
+    if (meta.shape.rank() > 0) {
+      report.notes.push_back(
+          fmt::format("{}: has no chunks in the source, gets chunks of {}", meta.path, to_string(meta.chunk)));
+    }
+  }
+  meta.pads_edges = true;
+  meta.raw_edges = false;
+  for (const CodecSpec& codec : meta.codecs) {
+    if (find_codec(codec.name) == nullptr) {
+      throw Error(Code::unsupported, fmt::format("the filter {} cannot be decoded here", codec.name),
+                  "leave the array out with --exclude")
+          .in(meta.path);
+    }
+  }
+  node.native = std::move(native);
+}
+
+}  // namespace
+
+void adapt_to_zarr(Hierarchy& tree, AdaptReport& report) {
+  for (const LinkNode& link : tree.links) {
+    report.losses.push_back({link.path, fmt::format("{} {}{}{} cannot be stored in Zarr", link_words(link.kind),
+                                                    link.file, link.file.empty() ? "" : ":", link.target)});
+  }
+  tree.links.clear();
+
+  const auto cannot_be_stored = [&](const ArrayNode& node) {
+    if (node.meta.unsupported.empty() && node.meta.dtype.is_number()) return false;
+    const std::string why =
+        node.meta.unsupported.empty() ? "data type " + node.meta.dtype.name() : node.meta.unsupported;
+    report.losses.push_back({node.meta.path, fmt::format("{}: the array cannot be stored in Zarr yet", why)});
+    return true;
+  };
+  tree.arrays.erase(std::remove_if(tree.arrays.begin(), tree.arrays.end(), cannot_be_stored), tree.arrays.end());
+
+  for (GroupNode& group : tree.groups) {
+    if (group.path != "/") check_name(group.path);
+    drop_foreign_attributes(group.path, group.attributes, report);
+  }
+  for (ArrayNode& array : tree.arrays) {
+    check_name(array.meta.path);
+    drop_foreign_attributes(array.meta.path, array.attributes, report);
+    adapt_array(array, report);
+  }
+}
+
+ZarrArray& zarr_native(ArrayNode& node) {
+  // adapt_array made it for this node alone.
+  auto* native = const_cast<ZarrArray*>(dynamic_cast<const ZarrArray*>(node.native.get()));
+  CHUNKWISE_CHECK(native != nullptr);
+  return *native;
+}
+
+ZarrArray zarr_native_or_default(const ArrayNode& node) {
+  if (const auto* native = dynamic_cast<const ZarrArray*>(node.native.get())) return *native;
+  ZarrArray native;
+  native.has_absent_chunks = node.meta.n_stored_chunks < node.meta.grid().n_chunks();
+  return native;
+}
+
+void replace_codecs(ArrayNode& node, CodecSpecs codecs, const std::string& why, AdaptReport& report) {
+  if (codecs == node.meta.codecs) return;
+  report.notes.push_back(
+      fmt::format("{}: {} becomes {}, {}", node.meta.path, to_string(node.meta.codecs), to_string(codecs), why));
+  ZarrArray& native = zarr_native(node);
+  if (native.codecs.empty()) native.codecs = to_string(node.meta.codecs);
+  node.meta.codecs = std::move(codecs);
+}
+
+std::optional<std::vector<std::byte>> mask_value(const ArrayNode& node) {
+  const Attribute* attribute = find_attribute(node.attributes, "_FillValue");
+  if (attribute == nullptr || attribute->value.kind != AttributeValue::Kind::numbers) return std::nullopt;
+  const AttributeValue& value = attribute->value;
+  if (value.data.size() != value.dtype.bytes) return std::nullopt;
+  if (value.dtype == node.meta.dtype) return value.data;
+  std::vector<std::byte> element(node.meta.dtype.bytes);
+  const Json number = element_to_json(value.dtype, value.data);
+  if (!element_from_json(number, node.meta.dtype, Rounding::exact, element)) return std::nullopt;
+  return element;
+}
+
+AttributeValue in_array_type(const AttributeValue& value, const DType& dtype) {
+  if (value.kind != AttributeValue::Kind::numbers || value.data.size() != value.dtype.bytes || !dtype.is_number()) {
+    return value;
+  }
+  AttributeValue typed = value;
+  typed.dtype = dtype;
+  typed.data.resize(dtype.bytes);
+  const Json number = element_to_json(value.dtype, value.data);
+  return element_from_json(number, dtype, Rounding::exact, typed.data) ? typed : value;
+}
+
+void check_zarr_array(const ArrayMeta& meta, const char* format, bool (*has_spelling)(const std::string& codec)) {
+  const auto refuse = [&](const std::string& what, const std::string& hint = {}) {
+    throw Error(Code::unsupported, what, hint).in(meta.path);
+  };
+  if (!meta.unsupported.empty()) refuse(meta.unsupported);
+  if (!meta.dtype.is_number()) refuse(fmt::format("{} arrays of type {} cannot be written", format, meta.dtype.name()));
+  if (meta.storage != Storage::chunked)
+    refuse(fmt::format("{} arrays are always chunked", format), "give chunk lengths");
+  for (const Index length : meta.chunk) {
+    if (length < 1) refuse(fmt::format("a chunk length of {} is not possible", length));
+  }
+  const std::size_t chunk_bytes = meta.chunk_bytes();
+  for (const CodecSpec& codec : meta.codecs) {
+    if (!has_spelling(codec.name)) {
+      refuse(fmt::format("{} has no codec {}", format, codec.name), "choose another one with --codec");
+    }
+    if (codec.name == "blosc" && chunk_bytes > kMaxBloscBytes) {
+      refuse(fmt::format("a chunk of {} bytes is larger than blosc can take, {} bytes", chunk_bytes, kMaxBloscBytes),
+             "use smaller chunks, or another codec");
+    }
+  }
+}
+
+bool is_single_array(const Hierarchy& tree) {
+  const auto* native = dynamic_cast<const ZarrTree*>(tree.native.get());
+  return native != nullptr && native->single_array && tree.arrays.size() == 1 && tree.groups.size() == 1 &&
+         tree.groups[0].attributes.empty() && parent_path(tree.arrays[0].meta.path) == "/";
+}
+
+std::string node_key(const Hierarchy& tree, const std::string& path) {
+  return is_single_array(tree) ? std::string() : path.substr(1);
+}
+
+}  // namespace chunkwise
