@@ -130,17 +130,25 @@ int run(int argc, char** argv) {
   bool verbose = false;
   app.add_option("SRC", request.source, "dataset to read; never changed")->required();
   app.add_option("DST", request.target, "dataset to make")->required();
-  app.add_option("-c,--chunks", request.chunks, "target chunks, see below; repeatable")->take_all()->type_name("SPEC");
+  app.add_option("-c,--chunks", request.chunks, "target chunks, see below; repeatable")
+      ->take_all()
+      ->expected(1)
+      ->type_name("SPEC");
   app.add_option("--codec", request.codecs,
                  "keep (default), none, or e.g. shuffle,deflate:1  zstd:3; VAR:...; repeatable")
       ->take_all()
+      ->expected(1)
       ->type_name("SPEC");
   app.add_option("--to", request.to, "nc4, h5, zarr2 or zarr3; default: by DST's suffix, else as SRC")
       ->type_name("FORMAT");
   app.add_option("--variable", request.variables, "only this variable and its coordinates; repeatable")
       ->take_all()
+      ->expected(1)
       ->type_name("V");
-  app.add_option("--exclude", request.exclude, "all but this variable; repeatable")->take_all()->type_name("V");
+  app.add_option("--exclude", request.exclude, "all but this variable; repeatable")
+      ->take_all()
+      ->expected(1)
+      ->type_name("V");
   app.add_option("--memory", memory, "most memory of the whole process; default: half of what is available")
       ->type_name("SIZE");
   app.add_option("-j", request.n_threads, "threads; default: one per core")->type_name("N")->check(CLI::Range(1, 1024));
