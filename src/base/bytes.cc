@@ -19,13 +19,21 @@ namespace {
 
 constexpr std::size_t kAlignBytes = 64;
 
-// Blocks from this size on come straight from the system: they can grow by moving pages instead of bytes, and they
-// leave the process when they are released, so that the memory we use is the memory we are seen to use.
 #if defined(__SANITIZE_ADDRESS__)
-constexpr std::size_t kMapBytes = std::numeric_limits<std::size_t>::max();  // keep the sanitizer's red zones
+constexpr bool kAddressSanitizer = true;
+#elif defined(__has_feature)
+constexpr bool kAddressSanitizer = __has_feature(address_sanitizer);
 #else
-constexpr std::size_t kMapBytes = std::size_t{1} << 20;
+constexpr bool kAddressSanitizer = false;
 #endif
+
+constexpr auto kMostBytes = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+
+// Blocks from this size on come straight from the system: they can grow by moving pages instead of bytes, and they
+// leave the process when they are released, so that the memory we use is the memory we are seen to use. Under the
+// sanitizer none does, for the sake of its red zones; it ends the process at a request it thinks absurd.
+constexpr std::size_t kMapBytes = kAddressSanitizer ? kMostBytes : std::size_t{1} << 20;
+constexpr std::size_t kMaxRequestBytes = kAddressSanitizer ? std::size_t{1} << 39 : kMostBytes / 2;
 
 [[noreturn]] void throw_no_memory(std::size_t size_bytes) {
   throw Error(Code::budget, fmt::format("the system has no {} of memory left", format_bytes(size_bytes)),
@@ -38,19 +46,18 @@ bool is_mapped(std::size_t capacity) {
 
 std::size_t page_rounded(std::size_t size_bytes) {
   static const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  if (size_bytes > std::numeric_limits<std::size_t>::max() / 2) throw_no_memory(size_bytes);
   return (size_bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
 // Returns the block and sets `capacity` to what it really holds.
 std::byte* allocate(std::size_t size_bytes, std::size_t& capacity) {
+  if (size_bytes > kMaxRequestBytes) throw_no_memory(size_bytes);
   if (is_mapped(size_bytes)) {
     capacity = page_rounded(size_bytes);
     void* block = ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (block == MAP_FAILED) throw_no_memory(size_bytes);
     return static_cast<std::byte*>(block);
   }
-  if (size_bytes > static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max())) throw_no_memory(size_bytes);
   void* block = nullptr;
   if (::posix_memalign(&block, kAlignBytes, size_bytes) != 0) throw_no_memory(size_bytes);
   capacity = size_bytes;
@@ -98,6 +105,7 @@ void Bytes::resize(std::size_t size_bytes) {
     return;
   }
   if (is_mapped(capacity_)) {
+    if (size_bytes > kMaxRequestBytes) throw_no_memory(size_bytes);
     const std::size_t capacity = page_rounded(size_bytes);
     void* block = ::mremap(data_, capacity_, capacity, MREMAP_MAYMOVE);
     if (block == MAP_FAILED) throw_no_memory(size_bytes);
