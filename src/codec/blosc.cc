@@ -19,7 +19,8 @@ namespace chunkwise {
 namespace {
 
 constexpr std::string_view kUsage =
-    "blosc[:CNAME[:LEVEL[:SHUFFLE]]]  CNAME blosclz, lz4, lz4hc, zlib or zstd; LEVEL 0-9; SHUFFLE noshuffle, shuffle, "
+    "blosc[:CNAME[:LEVEL[:SHUFFLE]]]  CNAME blosclz, lz4, lz4hc, snappy, zlib or zstd; LEVEL 0-9; SHUFFLE noshuffle, "
+    "shuffle, "
     "bitshuffle or auto (default zstd:5:shuffle)";
 constexpr const char* kCname = "cname";
 constexpr const char* kLevel = "level";
@@ -288,7 +289,7 @@ Json to_zarr3(const CodecSpec& spec, std::size_t element_bytes) {
 constexpr CodecRow kBloscRow{
     .name = "blosc",
     .alias = {},
-    .summary = "Blosc 1 with blosclz, lz4, lz4hc, zlib or zstd inside",
+    .summary = "Blosc 1 with any of its compressors inside",
     .usage = kUsage,
     .bind = bind,
     .parse = parse,

@@ -1,6 +1,6 @@
 // The buffers that numcodecs keeps to prove its own compatibility: NAME/array.NN.npy, and encoded by
 // NAME/codec.NN/config.json as NAME/codec.NN/encoded.NN.dat.
-#include <fmt/format.h>
+#include <blosc.h>
 
 #include <catch2/catch.hpp>
 
@@ -64,8 +64,8 @@ TEST_CASE("Buffers encoded by numcodecs decode to the arrays they came from") {
         const std::string number = name.substr(8, 2);
         const ByteVector elements = npy_elements(folder / ("array." + number + ".npy"));
         INFO(encoded.path());
-        if (row.name == "blosc" && spec.text("cname", "") == "snappy") {
-          // Debian builds Blosc without it: refused by name.
+        if (row.name == "blosc" && blosc_compname_to_compcode(spec.text("cname", "").c_str()) < 0) {
+          // Blosc was built without this compressor: refused by name.
           CHECK(samples::code_of([&] { CodecChain({spec}, 1); }) == Code::unsupported);
           continue;
         }

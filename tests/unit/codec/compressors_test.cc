@@ -1,4 +1,5 @@
 // What zstd, lz4 and blosc buffers of other writers look like.
+#include <blosc.h>
 #include <zstd.h>
 
 #include <catch2/catch.hpp>
@@ -137,8 +138,12 @@ TEST_CASE("A blosc buffer whose compressor is missing is named, a contradictory 
   ByteVector stored = encode("blosc:lz4:5:shuffle", samples::smooth_field(1000));
   ByteVector snappy = stored;
   snappy[2] = (snappy[2] & std::byte{0x1F}) | std::byte{2 << 5};
-  CHECK_THAT(samples::message_of([&] { decode("blosc", snappy, 4000); }), Catch::Contains("snappy"));
-  CHECK(samples::code_of([&] { decode("blosc", snappy, 4000); }) == Code::unsupported);
+  if (blosc_compname_to_compcode("snappy") < 0) {
+    CHECK_THAT(samples::message_of([&] { decode("blosc", snappy, 4000); }), Catch::Contains("snappy"));
+    CHECK(samples::code_of([&] { decode("blosc", snappy, 4000); }) == Code::unsupported);
+  } else {
+    CHECK(samples::code_of([&] { decode("blosc", snappy, 4000); }) == Code::corrupt);
+  }
   ByteVector unknown = stored;
   unknown[2] = unknown[2] | std::byte{0xE0};
   CHECK(samples::code_of([&] { decode("blosc", unknown, 4000); }) == Code::corrupt);
