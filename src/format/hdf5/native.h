@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "array/attribute.h"
-#include "array/meta.h"
+#include "array/hierarchy.h"
 #include "format/hdf5/file.h"
 
 namespace chunkwise::hdf5 {
@@ -50,5 +49,12 @@ struct AttributeNative : Native {
   std::shared_ptr<File> file;
   std::string object_path;
 };
+
+/// The HDF5 file `tree` was read from if a target is to be written by copying its objects as they are, hidden ones
+/// included; else null. netCDF-4 copies only netCDF-4, as others lack what it needs.
+inline const FileNative* copied_from(const Hierarchy& tree, bool to_netcdf) {
+  const auto* native = dynamic_cast<const FileNative*>(tree.native.get());
+  return to_netcdf && tree.format != "nc4" ? nullptr : native;
+}
 
 }  // namespace chunkwise::hdf5

@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codec/registry.h"
+#include "format/hdf5/adapt_parts.h"
+#include "format/hdf5/array_meta.h"
+#include "format/hdf5/source.h"
+
+namespace chunkwise::hdf5 {
+namespace {
+
+bool may_grow(const ArrayMeta& meta, int axis) {
+  return meta.max_shape[axis] != meta.shape[axis];
+}
+
+bool has_codec(const CodecSpecs& specs, std::string_view name) {
+  return std::any_of(specs.begin(), specs.end(), [&](const CodecSpec& spec) { return spec.name == name; });
+}
+
+void add_once(CodecSpecs& specs, const std::string& text) {
+  for (CodecSpec& spec : parse_codecs(text))
+    if (!has_codec(specs, spec.name)) specs.push_back(std::move(spec));
+}
+
+/// The deflate level that aims at about the same: fast codecs become the fastest level.
+std::int64_t deflate_level(const CodecSpec& spec) {
+  const bool is_fast = spec.name != "gzip" && spec.name != "zstd" &&
+                       (spec.name != "blosc" || spec.text("cname", "").starts_with("lz4") ||
+                        spec.text("cname", "") == "blosclz" || spec.text("cname", "") == "snappy");
+  return is_fast ? 1 : std::clamp<std::int64_t>(spec.integer("level", 1), 1, 9);
+}
+
+/// The nearest chain of shuffle, deflate and fletcher32, the filters of every HDF5 library. Filters that came from an
+/// HDF5 file and that we cannot decode stay.
+CodecSpecs ordinary_codecs(const ArrayMeta& meta) {
+  CodecSpecs specs;
+  for (const CodecSpec& spec : meta.codecs) {
+    if (foreign_filter_id(spec.name) != 0 || spec.name == "deflate" || spec.name == "fletcher32") {
+      specs.push_back(spec);
+    } else if (spec.name == "shuffle") {
+      // HDF5 always shuffles whole elements.
+      if (meta.dtype.bytes > 1 || !spec.params.empty()) add_once(specs, "shuffle");
+    } else if (spec.name == "crc32c") {
+      add_once(specs, "fletcher32");
+    } else {
+      if (meta.dtype.bytes > 1 && !has_codec(specs, "deflate")) add_once(specs, "shuffle");
+      add_once(specs, fmt::format("deflate:{}", deflate_level(spec)));
+    }
+  }
+  return specs;
+}
+
+bool same_shuffle(const CodecSpec& spec, const ArrayMeta& meta) {
+  const auto whole = static_cast<std::int64_t>(meta.dtype.bytes);
+  return spec.name == "shuffle" && spec.integer("element_bytes", whole) == whole;
+}
+
+void adapt_codecs(ArrayMeta& meta, AdaptReport& report) {
+  CodecSpecs specs = ordinary_codecs(meta);
+  const bool changed = !std::equal(
+      specs.begin(), specs.end(), meta.codecs.begin(), meta.codecs.end(),
+      [&](const CodecSpec& a, const CodecSpec& b) { return a == b || (a.name == b.name && same_shuffle(b, meta)); });
+  if (!changed) return;
+  report.notes.push_back(fmt::format("{}: {} becomes {}", meta.path, to_string(meta.codecs), to_string(specs)));
+  meta.codecs = std::move(specs);
+}
+
+void adapt_axes(ArrayMeta& meta, AdaptReport& report) {
+  bool is_c_order = true;
+  for (int i = 0; i < meta.layout.axes.rank(); ++i) is_c_order &= meta.layout.axes[i] == i;
+  if (!is_c_order) report.notes.push_back(fmt::format("{}: elements are put in C order", meta.path));
+  meta.layout.axes = Shape{};
+}
+
+void make_contiguous(ArrayMeta& meta) {
+  meta.storage = Storage::contiguous;
+  meta.codecs.clear();
+  meta.pads_edges = false;
+  meta.raw_edges = false;
+  meta.chunk = linear_chunk(meta.shape, meta.dtype.bytes);
+}
+
+void adapt_storage(ArrayMeta& meta, AdaptReport& report) {
+  bool grows = false;
+  for (int axis = 0; axis < meta.shape.rank(); ++axis) grows |= may_grow(meta, axis);
+  if (meta.storage != Storage::chunked) {
+    if (!grows) return;
+    // The runs the source is cut into are boxes, so chunks.
+    meta.storage = Storage::chunked;
+    meta.pads_edges = true;
+    report.notes.push_back(fmt::format("{}: chunked {}, as an axis may grow", meta.path, to_string(meta.chunk)));
+    return;
+  }
+  if (!grows && product(meta.shape) == (meta.shape.rank() == 0 ? 1 : 0)) return make_contiguous(meta);
+  meta.pads_edges = true;
+  const Shape asked = meta.chunk;
+  for (int axis = 0; axis < meta.shape.rank(); ++axis)
+    if (meta.max_shape[axis] != kUnlimited)
+      meta.chunk[axis] = std::min(meta.chunk[axis], std::max<Index>(meta.max_shape[axis], 1));
+  if (!(asked == meta.chunk))
+    report.notes.push_back(fmt::format("{}: chunks {} are cut to {}, the length of the dimensions", meta.path,
+                                       to_string(asked), to_string(meta.chunk)));
+}
+
+}  // namespace
+
+void adapt_layouts(Hierarchy& tree, AdaptReport& report) {
+  for (ArrayNode& node : tree.arrays) {
+    adapt_axes(node.meta, report);
+    adapt_storage(node.meta, report);
+    adapt_codecs(node.meta, report);
+  }
+}
+
+}  // namespace chunkwise::hdf5

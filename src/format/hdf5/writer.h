@@ -1,0 +1,41 @@
+// HDF5 and netCDF-4 files for writing.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "array/dataset.h"
+#include "format/hdf5/file.h"
+#include "format/hdf5/native.h"
+
+namespace chunkwise::hdf5 {
+
+/// Hands out the sinks of a file whose objects all stand.
+class Hdf5Writer final : public Writer {
+ public:
+  struct Target {
+    std::string path;  // in the file
+    ArrayMeta meta;
+  };
+  /// `targets` by the path of the array in the hierarchy.
+  Hdf5Writer(std::shared_ptr<File> file, std::map<std::string, Target> targets)
+      : file_(std::move(file)), targets_(std::move(targets)) {}
+
+  std::unique_ptr<ArraySink> open_array(const std::string& path) override;
+  void finish() override;
+
+ private:
+  std::shared_ptr<File> file_;
+  std::map<std::string, Target> targets_;
+};
+
+/// Recreates the objects of an HDF5 file as they are, hidden ones included; only layouts differ where `tree` says so.
+std::unique_ptr<Writer> write_native(const std::string& path, const Hierarchy& tree, const FileNative& source);
+/// Writes a hierarchy from any format: dimensions as scales, like netCDF-C. Attributes in netCDF's forms if `netcdf`.
+std::unique_ptr<Writer> write_neutral(const std::string& path, const Hierarchy& tree, bool netcdf);
+
+/// Metadata allocation block for a file with as many chunks as `tree` (see CreateOptions).
+std::uint64_t metadata_block_bytes(const Hierarchy& tree);
+
+}  // namespace chunkwise::hdf5
