@@ -85,15 +85,17 @@ std::variant<Shape, NotApplicable> bind(const AxisLengths& lengths, const Axes& 
   std::vector<bool> seen(static_cast<std::size_t>(axes.rank()));
   for (const auto& part : lengths.parts) {
     const auto axis = axes.find(part.dim);
-    if (!axis) return NotApplicable{fmt::format("no dimension '{}'", part.dim), suggest(part.dim, axes.labels())};
+    if (!axis)
+      return NotApplicable{fmt::format("no dimension '{}'", part.dim), suggest(part.dim, axes.labels()), part.dim};
     if (seen[static_cast<std::size_t>(*axis)])
-      return NotApplicable{fmt::format("the axis '{}' is given twice", part.dim), {}};
+      return NotApplicable{fmt::format("the axis '{}' is given twice", part.dim), {}, {}};
     seen[static_cast<std::size_t>(*axis)] = true;
     if (!part.length) continue;
     if (*part.length > axes.shape[*axis] && !clamp) {
       return NotApplicable{fmt::format("{}/{} exceeds the extent {} of dimension '{}'", part.dim, *part.length,
                                        axes.shape[*axis], axes.label(*axis)),
-                           fmt::format("use {}/all for the whole dimension", part.dim)};
+                           fmt::format("use {}/all for the whole dimension", part.dim),
+                           {}};
     }
     result[*axis] = std::min(*part.length, axes.shape[*axis]);
   }

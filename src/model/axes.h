@@ -41,6 +41,7 @@ struct AxisLengths {
 struct NotApplicable {
   std::string why;
   std::string hint;
+  std::string unknown_dim;  // the name that no axis has, if that is why
 };
 
 /// Throws Error{usage} quoting the part that is wrong: no '/', length not a whole number above 0, an axis twice.

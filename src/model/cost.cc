@@ -159,8 +159,11 @@ std::string Cost::dominating() const {
     case 1:
       return fmt::format("{} reads of the chunk index", count(requests.index_reads));
     case 2:
-      if (requests.requests < 1.5) return fmt::format("one read of {}", bytes(requests.bytes));
-      return fmt::format("{} separate reads of {} each", count(requests.requests),
+      // Moving the bytes, or getting at them?
+      if (requests.requests < 1.5 || requests.jumps_s < 0.5 * terms.device_s) {
+        return fmt::format("reading {}", bytes(requests.bytes));
+      }
+      return fmt::format("{} separate reads of {}", count(requests.requests),
                          bytes(requests.bytes / requests.requests));
     case 3:
       return fmt::format("handling {} chunks", count(requests.chunks));

@@ -1,9 +1,11 @@
 // The time of one read: geometry -> requests -> seconds.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
-#include <string_view>
+#include <string>
+#include <vector>
 
 #include "model/decode.h"
 #include "model/device.h"
@@ -48,6 +50,7 @@ struct CostTerms {
   double decode_s = 0;
   double copy_s = 0;
   double sum_s() const { return open_s + index_s + device_s + chunks_s + decode_s + copy_s; }
+  double largest_s() const { return std::max({open_s, index_s, device_s, chunks_s, decode_s, copy_s}); }
 };
 
 struct Cost {
@@ -57,7 +60,7 @@ struct Cost {
   Requests requests;
   CostTerms terms;
 
-  /// The largest term, in words: "17,236 separate requests", "reading 1.2 GB", "decoding 3.1 GB".
+  /// The largest term, in words: "98,128 separate reads of 4 B", "reading 1.2 GiB", "decoding 3.1 GiB".
   std::string dominating() const;
 };
 

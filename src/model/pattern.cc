@@ -120,8 +120,8 @@ std::variant<Shape, NotApplicable> preset_extents(std::string_view preset, const
     found = true;
   }
   if (!found) {
-    return NotApplicable{fmt::format("preset '{}' needs {}", preset, needs),
-                         "name the axes yourself: --access NAME=dim/N,dim/N"};
+    return NotApplicable{
+        fmt::format("preset '{}' needs {}", preset, needs), "name the axes yourself: --access NAME=dim/N,dim/N", {}};
   }
   return extents;
 }

@@ -54,6 +54,7 @@ class Search {
       for (const auto& pattern : patterns) extents.push_back(pattern.extents[axis]);
       axes_.push_back(tabulate(axis, axis_lattice(array.shape[axis], extents)));
     }
+    group_axes();
   }
 
   SearchResult run() {
@@ -71,11 +72,11 @@ class Search {
     auto best = starts_.front();
     for (auto& start : starts_) {
       climb(start);
-      if (start.seconds < best.seconds) best = start;
+      if (start.objective < best.objective) best = start;
     }
     for (int axis = 0; axis < rank_; ++axis)
       result.chunk.push_back(length(axis, best.choice[static_cast<std::size_t>(axis)]));
-    result.weighted_s = best.seconds;
+    result.weighted_s = best.objective / (1 + limits_.evenness * imbalance(best.choice));
     result.n_priced = n_priced_;
     return result;
   }
@@ -85,9 +86,10 @@ class Search {
     std::vector<Index> lengths;
     std::vector<AxisTouch> touches;  // [length][pattern]
     std::vector<double> padding;     // full chunks over extent; 1 for a growing axis
+    std::vector<double> log_share;   // log2(length / extent)
   };
   struct Start {
-    double seconds = std::numeric_limits<double>::infinity();
+    double objective = std::numeric_limits<double>::infinity();
     Choice choice{};
   };
 
@@ -98,6 +100,7 @@ class Search {
     for (const Index length : table.lengths) {
       const double padded = static_cast<double>(ceil_div(extent, length)) * static_cast<double>(length);
       table.padding.push_back(unlimited_[static_cast<std::size_t>(axis)] ? 1.0 : padded / static_cast<double>(extent));
+      table.log_share.push_back(std::log2(static_cast<double>(length) / static_cast<double>(extent)));
       for (const auto& pattern : patterns_) table.touches.push_back(touch_axis(extent, length, pattern.extents[axis]));
     }
     return table;
@@ -114,21 +117,60 @@ class Search {
       current_[p][static_cast<std::size_t>(axis)] = table.touches[first + p];
   }
 
-  /// Weighted seconds of the chunk whose touches are in place, or infinity as soon as it cannot be below `limit_s`.
-  double weighted_s(double chunk_elements, double limit_s) {
-    double bound = 0;
+  /// Axes of the same extent, in proportion, in every access.
+  void group_axes() {
+    std::vector<bool> done(static_cast<std::size_t>(rank_));
+    const auto alike = [&](int a, int b) {
+      return std::all_of(patterns_.begin(), patterns_.end(), [&](const AccessPattern& pattern) {
+        const auto share = [&](int axis) {
+          return static_cast<double>(pattern.extents[axis]) / static_cast<double>(array_.shape[axis]);
+        };
+        const bool both_single = pattern.extents[a] == 1 && pattern.extents[b] == 1;
+        return both_single || share(a) == share(b);
+      });
+    };
+    for (int axis = 0; axis < rank_; ++axis) {
+      if (done[static_cast<std::size_t>(axis)]) continue;
+      std::vector<int> group;
+      for (int other = axis; other < rank_; ++other) {
+        if (done[static_cast<std::size_t>(other)] || !alike(axis, other)) continue;
+        done[static_cast<std::size_t>(other)] = true;
+        group.push_back(other);
+      }
+      if (group.size() > 1) groups_.push_back(std::move(group));
+    }
+  }
+
+  double imbalance(const Choice& choice) const {
+    double sum = 0;
+    for (const auto& group : groups_) {
+      const auto share = [&](int axis) {
+        const auto at = static_cast<std::size_t>(axis);
+        return axes_[at].log_share[static_cast<std::size_t>(choice[at])];
+      };
+      double mean = 0;
+      for (const int axis : group) mean += share(axis) / static_cast<double>(group.size());
+      for (const int axis : group) sum += (share(axis) - mean) * (share(axis) - mean);
+    }
+    return sum;
+  }
+
+  /// What is minimised, for the chunk whose touches are in place; or infinity as soon as it cannot be below `limit`.
+  double objective(const Choice& choice, double chunk_elements, double limit) {
+    const double factor = 1 + limits_.evenness * imbalance(choice);
+    double bound_s = 0;
     for (std::size_t p = 0; p < patterns_.size(); ++p) {
       double chunks = 1;
       for (const auto& axis : current_[p]) chunks *= axis.chunks;
-      bound += patterns_[p].weight * pricers_[p].lower_bound_s(chunks, chunk_elements);
+      bound_s += patterns_[p].weight * pricers_[p].lower_bound_s(chunks, chunk_elements);
     }
-    if (bound >= limit_s) return std::numeric_limits<double>::infinity();
+    if (bound_s * factor >= limit) return std::numeric_limits<double>::infinity();
     ++n_priced_;
-    double sum = 0;
-    for (std::size_t p = 0; p < patterns_.size() && sum < limit_s; ++p) {
-      sum += patterns_[p].weight * pricers_[p].seconds(current_[p], chunk_elements);
+    double sum_s = 0;
+    for (std::size_t p = 0; p < patterns_.size() && sum_s * factor < limit; ++p) {
+      sum_s += patterns_[p].weight * pricers_[p].seconds(current_[p], chunk_elements);
     }
-    return sum;
+    return sum_s * factor;
   }
 
   /// For every axis the lattice indices to walk through, together at most about kMaxCoarse combinations.
@@ -163,14 +205,14 @@ class Search {
   void walk(const std::vector<std::vector<int>>& choices, int axis, double bytes, double padding, Choice& choice) {
     if (axis == rank_) {
       if (bytes < min_bytes_) return;
-      const double limit_s =
-          starts_.size() < kStarts ? std::numeric_limits<double>::infinity() : starts_.back().seconds;
-      const double seconds = weighted_s(bytes / static_cast<double>(array_.element_bytes), limit_s);
-      if (seconds < limit_s) {
-        if (starts_.size() == kStarts) starts_.pop_back();
-        const auto at = std::upper_bound(starts_.begin(), starts_.end(), seconds,
-                                         [](double s, const Start& start) { return s < start.seconds; });
-        starts_.insert(at, Start{seconds, choice});
+      const bool full = starts_.size() == kStarts;
+      const double limit = full ? starts_.back().objective : std::numeric_limits<double>::infinity();
+      const double value = objective(choice, bytes / static_cast<double>(array_.element_bytes), limit);
+      if (value < limit) {
+        if (full) starts_.pop_back();
+        const auto at = std::upper_bound(starts_.begin(), starts_.end(), value,
+                                         [](double v, const Start& start) { return v < start.objective; });
+        starts_.insert(at, Start{value, choice});
       }
       return;
     }
@@ -189,7 +231,7 @@ class Search {
   }
 
   /// Tries `choice` against the limits; infinity if outside.
-  double try_choice(const Choice& choice, double limit_s) {
+  double try_choice(const Choice& choice, double limit) {
     double bytes = static_cast<double>(array_.element_bytes);
     double padding = 1;
     for (int axis = 0; axis < rank_; ++axis) {
@@ -200,7 +242,7 @@ class Search {
     if (bytes < min_bytes_ || bytes > max_bytes_ || padding > max_padding_)
       return std::numeric_limits<double>::infinity();
     for (int axis = 0; axis < rank_; ++axis) place(axis, choice[static_cast<std::size_t>(axis)]);
-    return weighted_s(bytes / static_cast<double>(array_.element_bytes), limit_s);
+    return objective(choice, bytes / static_cast<double>(array_.element_bytes), limit);
   }
 
   bool shift(Choice& choice, int axis, int by) const {
@@ -224,8 +266,8 @@ class Search {
     for (int round = 0; round < kMaxClimbs; ++round) {
       Start best = start;
       const auto consider = [&](const Choice& choice) {
-        const double seconds = try_choice(choice, best.seconds);
-        if (seconds < best.seconds) best = {seconds, choice};
+        const double value = try_choice(choice, best.objective);
+        if (value < best.objective) best = {value, choice};
       };
       for (int axis = 0; axis < rank_; ++axis) {
         for (const int step : kSteps) {
@@ -244,7 +286,7 @@ class Search {
           }
         }
       }
-      if (!(best.seconds < start.seconds)) return;
+      if (!(best.objective < start.objective)) return;
       start = best;
     }
   }
@@ -260,6 +302,7 @@ class Search {
   double max_padding_ = limits_.max_padding;
   std::vector<Pricer> pricers_;
   std::vector<Axis> axes_;
+  std::vector<std::vector<int>> groups_;         // of axes treated alike, two or more each
   std::vector<std::vector<AxisTouch>> current_;  // [pattern][axis] of the chunk being tried
   std::vector<Start> starts_;                    // best first
   std::uint64_t n_priced_ = 0;

@@ -15,6 +15,10 @@ struct SearchLimits {
   std::uint64_t max_chunk_bytes = 16 * 1024 * 1024;
   /// Bytes of full chunks over bytes of the array; edges of growing axes do not count.
   double max_padding = 1.15;
+  /// Axes that all accesses treat alike (y and x of a map) can trade lengths at nearly no cost, down to slivers that
+  /// only suit just these accesses. So time counts 1 + evenness * (squared deviations of log2(chunk / extent) among
+  /// them).
+  double evenness = 0.02;
 };
 
 struct SearchResult {
@@ -24,8 +28,9 @@ struct SearchResult {
   std::uint64_t n_priced = 0;  // candidates whose cost was computed
 };
 
-/// Minimises the sum of weight * seconds. `array.chunk` is ignored. `unlimited` has one entry per axis. Deterministic;
-/// milliseconds at any rank. Throws Error{usage} if no chunk fits the limits (an element above the maximum).
+/// Minimises the sum of weight * seconds, times the factor for evenness. `array.chunk` is ignored. `unlimited` has one
+/// entry per axis. Deterministic; milliseconds at any rank. Throws Error{usage} if no chunk fits the limits (an element
+/// above the maximum).
 SearchResult search_chunks(const StoredArray& array, const std::vector<bool>& unlimited,
                            std::span<const AccessPattern> patterns, const Device& device, const SearchLimits& limits);
 

@@ -1,0 +1,42 @@
+// The advisor's story: a request in, a report out. Never reads data, only metadata and chunk addresses.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "array/meta.h"
+#include "model/search.h"
+#include "report/advise_report.h"
+
+namespace chunkwise {
+
+/// Plain data; texts as the command line takes them.
+struct AdviseRequest {
+  /// A dataset; or empty, and `shape` with `dtype` (and `dims`) describe an array that does not exist yet.
+  std::string path;
+  std::optional<Shape> shape;
+  std::string dtype;
+  std::vector<std::string> dims;
+
+  std::vector<std::string> variables;   // paths or names; empty: all of at least two dimensions
+  std::vector<std::string> accesses;    // empty: time-series and map
+  std::string device;                   // empty: the default one
+  std::vector<std::string> candidates;  // "time/92,y/9,x/11", "92,9,11" or "contiguous"
+  std::vector<std::string> policies;    // empty: those of default_policies()
+  std::optional<std::size_t> top;       // keep only the fastest so many policies
+  SearchLimits limits;
+};
+
+/// Throws Error{usage} for anything in the request that names nothing, with the right names; what opening throws.
+AdviseReport advise(const AdviseRequest& request);
+
+/// The chunk shape recommended for one array with the default accesses and device: for `rechunk -c auto`. An array of
+/// fewer than two axes or without elements keeps its own.
+Shape recommended_chunk(const ArrayMeta& meta);
+
+/// "98128,277,349" -> a shape. Throws Error{usage}.
+Shape parse_shape(const std::string& text);
+
+}  // namespace chunkwise

@@ -1,0 +1,75 @@
+// The time law with the numbers put in.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/sizes.h"
+#include "report/advise_report.h"
+#include "report/text_table.h"
+
+namespace chunkwise {
+namespace {
+
+std::string count_text(double n) {
+  if (n < 9e15 && std::abs(n - std::round(n)) < 1e-9 * std::max(1.0, n)) return format_count(std::llround(n));
+  return fmt::format("{:.2f}", n);
+}
+
+std::string bytes_text(double bytes) {
+  return format_bytes(bytes < 1.8e19 ? static_cast<std::uint64_t>(std::llround(bytes)) : UINT64_MAX);
+}
+
+std::string rate_text(double Bps) {
+  return format_bytes(static_cast<std::uint64_t>(std::llround(Bps))) + "/s";
+}
+
+std::string cost_text(const AdviseReport& report, const AdviseReport::Variable& variable,
+                      const AdviseReport::Layout& layout, std::size_t p) {
+  const Device& device = report.device;
+  const Cost& cost = layout.costs[p];
+  const Requests& r = cost.requests;
+  const CostTerms& t = cost.terms;
+  const DecodeCost decode = decode_cost(variable.meta.codecs);
+  std::string chunk = "contiguous";
+  if (layout.chunk) chunk = fmt::format("{}", fmt::join(layout.chunk->begin(), layout.chunk->end(), "x"));
+  std::string text = fmt::format("{}, {} ({}):\n", variable.patterns[p].name, layout.name, chunk);
+  const auto line = [&](const char* name, double seconds, const std::string& how) {
+    text += wrap(fmt::format("  {:<7} {:>10}  {}", name, format_seconds(seconds), how), 21);
+  };
+  line("open", t.open_s, fmt::format("to the metadata on {}", device.name));
+  if (t.index_s > 0) {
+    line("index", t.index_s,
+         fmt::format("{} nodes of the chunk index x {}", count_text(r.index_reads),
+                     format_seconds(t.index_s / r.index_reads)));
+  }
+  const std::string jumps = fmt::format("{} reads, {} on average until each begins", count_text(r.requests),
+                                        format_seconds(r.jumps_s / r.requests));
+  const std::string stream = fmt::format("{} at {}", bytes_text(r.bytes), rate_text(device.stream_Bps));
+  line("device", t.device_s,
+       device.in_flight > 1 ? fmt::format("the greater of: {}, {}, in rounds of {}; {} at {}", jumps, stream,
+                                          device.in_flight, bytes_text(r.bytes), rate_text(device.total_Bps))
+                            : fmt::format("{}; {}", jumps, stream));
+  line("chunks", t.chunks_s, fmt::format("{} x {}", count_text(r.chunks), format_seconds(t.chunks_s / r.chunks)));
+  if (t.decode_s > 0) {
+    line("decode", t.decode_s,
+         fmt::format("{} at {}{}", bytes_text(r.decoded_bytes), rate_text(1 / decode.s_per_byte),
+                     decode.estimated ? " (a codec of unknown speed)" : ""));
+  }
+  line("copy", t.copy_s, fmt::format("{} wanted at {}", bytes_text(r.useful_bytes), rate_text(device.copy_Bps)));
+  line("sum", cost.seconds,
+       fmt::format("between {} and {}", format_seconds(cost.seconds_low), format_seconds(cost.seconds_high)));
+  return text;
+}
+
+}  // namespace
+
+std::string explain_text(const AdviseReport& report, const AdviseReport::Variable& variable) {
+  std::string text = "T = open + index + device + chunks + decode + copy\n";
+  for (const auto& layout : variable.layouts) {
+    if (layout.kind == AdviseReport::Layout::Kind::policy) continue;
+    for (std::size_t p = 0; p < variable.patterns.size(); ++p) text += cost_text(report, variable, layout, p);
+  }
+  return text;
+}
+
+}  // namespace chunkwise

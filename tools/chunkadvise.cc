@@ -1,0 +1,136 @@
+// The command `chunkadvise`: arguments in, report and exit code out.
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "app/advise.h"
+#include "base/error.h"
+#include "base/sizes.h"
+#include "command_line.h"
+#include "model/policy.h"
+#include "report/advise_report.h"
+
+namespace {
+
+using namespace chunkwise;
+
+constexpr const char* kExamples = R"(
+Examples:
+  chunkadvise air.nc
+      every variable of two or more dimensions, for time series and maps
+  chunkadvise air.nc T -a time-series@10 -a map -a 'box=time/24,y/50,x/50' --device hdd
+      one variable, ten time series for every map and every box of a day
+  chunkadvise air.zarr --candidate time/92,y/9,x/11 --explain
+      price this layout too, and show the formula with its numbers
+  chunkadvise --shape 98128,277,349 --dtype f4 --dims time,y,x --json
+      no file yet
+
+Accesses: NAME=dim/N,dim/N@WEIGHT; dim is a name or an axis number, N may be
+  "all"; a dim not named is read whole. Places are uniformly random.)";
+
+std::string footer() {
+  std::string text = kExamples;
+  text += "\n  presets:";
+  for (const auto& row : preset_rows()) {
+    text += "\n    " + std::string(row.name) + std::string(14 - row.name.size(), ' ') + std::string(row.summary);
+  }
+  text += "\nDevices:";
+  for (const auto& device : devices()) {
+    text +=
+        "\n    " + std::string(device.name) + std::string(14 - device.name.size(), ' ') + std::string(device.summary);
+    if (device.name == kDefaultDevice) text += " (default)";
+  }
+  text += "\nPolicies, those with a size as NAME:SIZE:";
+  for (const auto& row : policy_rows()) {
+    text += "\n    " + std::string(row.name) + std::string(14 - row.name.size(), ' ') + std::string(row.summary);
+  }
+  text +=
+      "\nExit codes: 0 done, 2 usage, 3 not found, 4 unsupported, 5 corrupt input,\n"
+      "  6 I/O, 7 out of memory, 70 our bug";
+  return text;
+}
+
+std::vector<std::string> split_at_commas(const std::string& text) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (true) {
+    const auto comma = text.find(',', begin);
+    parts.push_back(text.substr(begin, comma == std::string::npos ? comma : comma - begin));
+    if (comma == std::string::npos) return parts;
+    begin = comma + 1;
+  }
+}
+
+/// "64KiB:16MiB", "64KiB:" or ":16MiB".
+SearchLimits parse_chunk_bytes(const std::string& text) {
+  SearchLimits limits;
+  const auto colon = text.find(':');
+  if (colon == std::string::npos) {
+    throw Error(Code::usage, "--chunk-bytes '" + text + "' is not MIN:MAX",
+                "write for example --chunk-bytes 64KiB:16MiB");
+  }
+  if (colon > 0) limits.min_chunk_bytes = parse_bytes(text.substr(0, colon));
+  if (colon + 1 < text.size()) limits.max_chunk_bytes = parse_bytes(text.substr(colon + 1));
+  if (limits.max_chunk_bytes == 0 || limits.min_chunk_bytes > limits.max_chunk_bytes) {
+    throw Error(Code::usage, "--chunk-bytes '" + text + "': the greatest size is below the least",
+                "the defaults are 64KiB:16MiB");
+  }
+  return limits;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(
+      "Says how long the reads you care about take, which chunk shape would serve them best, and\n"
+      "how that compares with the rules in use. Reads metadata only.");
+  app.name("chunkadvise");
+  app.footer(footer());
+  app.set_version_flag("--version", "chunkadvise " CHUNKWISE_VERSION);
+  AdviseRequest request;
+  std::string shape;
+  std::string dims;
+  std::string chunk_bytes;
+  std::size_t top = 0;
+  bool json = false;
+  bool explain = false;
+  app.add_option("FILE", request.path, "netCDF-4, HDF5 or Zarr dataset");
+  app.add_option("VARIABLE", request.variables, "only these; default: all of two or more dimensions");
+  app.add_option("-a,--access", request.accesses, "a read that matters, see below; repeatable")
+      ->take_all()
+      ->expected(1)
+      ->type_name("SPEC");
+  app.add_option("--device", request.device, "where the data is, see below")->type_name("NAME");
+  app.add_option("--candidate", request.candidates, "price this layout too: dim/N,dim/N or contiguous; repeatable")
+      ->take_all()
+      ->expected(1)
+      ->type_name("SPEC");
+  app.add_option("--policy", request.policies, "compare with this rule only; repeatable")
+      ->take_all()
+      ->expected(1)
+      ->type_name("NAME");
+  auto* top_option =
+      app.add_option("--top", top, "show only the N fastest policies")->type_name("N")->check(CLI::Range(0, 1000));
+  app.add_option("--chunk-bytes", chunk_bytes, "least and greatest chunk to recommend; default 64KiB:16MiB")
+      ->type_name("MIN:MAX");
+  app.add_option("--shape", shape, "advise on an array without a file")->type_name("N,N,...");
+  app.add_option("--dtype", request.dtype, "its type: f4 (default), i2, u1, f8, ...")->type_name("TYPE");
+  app.add_option("--dims", dims, "its dimension names")->type_name("NAME,...");
+  app.add_flag("--json", json, "the report as JSON");
+  app.add_flag("--explain", explain, "show the formula with the numbers put in");
+  if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
+
+  if (!shape.empty()) request.shape = parse_shape(shape);
+  if (!dims.empty()) request.dims = split_at_commas(dims);
+  if (!chunk_bytes.empty()) request.limits = parse_chunk_bytes(chunk_bytes);
+  if (top_option->count() > 0) request.top = top;
+  if (json && explain) throw Error(Code::usage, "--json and --explain exclude each other", "choose one");
+
+  const AdviseReport report = advise(request);
+  std::cout << (json ? advise_json(report) : advise_text(report, explain));
+  std::cout.flush();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return chunkwise::run_command("chunkadvise", [&] { return run(argc, argv); });
+}
