@@ -147,7 +147,8 @@ std::optional<std::vector<std::byte>> mask_value(const ArrayNode& node) {
 }
 
 AttributeValue in_array_type(const AttributeValue& value, const DType& dtype) {
-  if (value.kind != AttributeValue::Kind::numbers || value.data.size() != value.dtype.bytes || !dtype.is_number()) {
+  const bool is_one = value.kind == AttributeValue::Kind::numbers && value.data.size() == value.dtype.bytes;
+  if (!is_one || !dtype.is_number() || value.dtype == dtype) {
     return value;
   }
   AttributeValue typed = value;

@@ -292,6 +292,11 @@ void HintsWritten::attribute(const std::string& path, const std::string& name, c
   node->attributes[name] = hint;
 }
 
+bool HintsWritten::has_attribute(const std::string& path, const std::string& name) const {
+  const auto node = nodes_.find(path);
+  return node != nodes_.end() && node->second->attributes.contains(name);
+}
+
 void HintsWritten::member(const std::string& path, const std::string& name, const Json& value) {
   auto& node = nodes_[path];
   if (node == nullptr) node = std::make_unique<Node>();

@@ -57,6 +57,7 @@ class HintsWritten {
   Json attributes(const std::string& path, const std::vector<Attribute>& attributes);
   /// Notes one attribute's hint, or one member of a node; null is not noted.
   void attribute(const std::string& path, const std::string& name, const Json& hint);
+  bool has_attribute(const std::string& path, const std::string& name) const;
   void member(const std::string& path, const std::string& name, const Json& value);
   /// Maximum extents, storage and codecs that Zarr has no word for.
   void array(const std::string& path, const ArrayNode& node);

@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "array/scalar.h"
+#include "array/zarr_adapt.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "codec/registry.h"
+#include "format/zarr2/format.h"
+#include "format/zarr2/metadata.h"
+
+namespace chunkwise::zarr2 {
+namespace {
+
+bool has_spelling(const std::string& codec) {
+  const CodecRow* row = find_codec(codec);
+  return row != nullptr && row->to_zarr2 != nullptr && !row->zarr2_id.empty();
+}
+
+// C or F order, or nothing else: 0 for C, 1 for F, -1 for another one.
+int axes_order(const ArrayMeta& meta) {
+  const int rank = meta.shape.rank();
+  bool c = true;
+  bool f = true;
+  for (int axis = 0; axis < meta.layout.axes.rank(); ++axis) {
+    c = c && meta.layout.axes[axis] == axis;
+    f = f && meta.layout.axes[axis] == rank - 1 - axis;
+  }
+  return c ? 0 : f ? 1 : -1;
+}
+
+void adapt_layout(ArrayMeta& meta, AdaptReport& report) {
+  const int order = axes_order(meta);
+  if (order == 1) return;
+  if (order < 0) {
+    report.notes.push_back(
+        fmt::format("{}: its elements are stored in C order, as Zarr v2 knows no other transposition", meta.path));
+  }
+  meta.layout.axes = Shape();
+}
+
+void adapt_codecs(ArrayNode& node, AdaptReport& report) {
+  CodecSpecs codecs;
+  for (const CodecSpec& codec : node.meta.codecs) {
+    if (has_spelling(codec.name)) {
+      codecs.push_back(codec);
+    } else if (codec.name == "hdf5-lz4") {
+      codecs.push_back(CodecSpec{"lz4", {}});
+    }
+  }
+  replace_codecs(node, std::move(codecs), "as Zarr v2 spells it", report);
+}
+
+void adapt_fill(ArrayNode& node, const std::string& source) {
+  ArrayMeta& meta = node.meta;
+  ZarrArray& native = zarr_native(node);
+  if (source == "zarr2" && !native.fill_json.empty()) {
+    // As it was, but in plain spelling.
+    if (parse_json(native.fill_json).is_null()) return;
+    const auto told = fill_from_json(parse_json(native.fill_json), meta.dtype);
+    native.fill_json = dump_json(fill_to_json(meta.dtype, told, false));
+    if (native.has_absent_chunks || !native.untold_fill) meta.fill = in_order(told, meta.dtype, meta.layout.byte_order);
+    return;
+  }
+  const Json fill = choose_fill(node, native);
+  native.fill_json = dump_json(fill);
+  native.untold_fill.reset();
+  if (fill.is_null()) {
+    if (!meta.fill.empty()) native.untold_fill = meta.fill;
+    return;
+  }
+  const auto told = in_order(fill_from_json(fill, meta.dtype), meta.dtype, meta.layout.byte_order);
+  // Missing chunks read as what is told, so where that is another value they must be written.
+  if (told != meta.fill && !native.has_absent_chunks) native.untold_fill = meta.fill;
+  meta.fill = told;
+}
+
+}  // namespace
+
+void adapt(Hierarchy& tree, AdaptReport& report) {
+  adapt_to_zarr(tree, report);
+  for (ArrayNode& node : tree.arrays) {
+    ZarrArray& native = zarr_native(node);
+    if (tree.format != "zarr2") {
+      native.separator = 0;
+      native.has_dimension_list = node.meta.shape.rank() == 0;  // which xarray wants to see, even of no names
+    } else if (native.separator_found) {
+      report.notes.push_back(fmt::format(
+          "{}: its chunk keys are nested although the metadata does not say so; the target's does", node.meta.path));
+    }
+    adapt_layout(node.meta, report);
+    adapt_codecs(node, report);
+    adapt_fill(node, tree.format);
+    if (find_attribute(node.attributes, kDimensionsAttribute) != nullptr && !node.meta.dims.empty()) {
+      report.losses.push_back({fmt::format("{}@{}", node.meta.path, kDimensionsAttribute),
+                               "the name is used in Zarr v2 for the names of dimensions"});
+      node.attributes.erase(std::remove_if(node.attributes.begin(), node.attributes.end(),
+                                           [](const Attribute& a) { return a.name == kDimensionsAttribute; }),
+                            node.attributes.end());
+    }
+  }
+}
+
+void check(const Hierarchy& tree) {
+  for (const ArrayNode& node : tree.arrays) {
+    check_zarr_array(node.meta, "Zarr v2", has_spelling);
+    if (axes_order(node.meta) < 0) {
+      throw Error(Code::unsupported, "Zarr v2 stores elements in C or F order only").in(node.meta.path);
+    }
+  }
+}
+
+}  // namespace chunkwise::zarr2

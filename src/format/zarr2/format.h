@@ -1,0 +1,17 @@
+// Zarr format 2: .zarray, .zgroup, .zattrs and .zmetadata. The members of its row in format/registry.h.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "array/dataset.h"
+
+namespace chunkwise::zarr2 {
+
+bool probe(const std::string& path);
+std::unique_ptr<Reader> open(const std::string& path);
+void adapt(Hierarchy& tree, AdaptReport& report);
+void check(const Hierarchy& tree);
+std::unique_ptr<Writer> create(const std::string& path, const Hierarchy& tree);
+
+}  // namespace chunkwise::zarr2

@@ -1,0 +1,215 @@
+#include "format/zarr2/metadata.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+#include <vector>
+
+#include "array/json_fields.h"
+#include "array/scalar.h"
+#include "array/zarr_adapt.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "codec/chain.h"
+#include "codec/registry.h"
+
+namespace chunkwise::zarr2 {
+namespace {
+
+constexpr std::size_t kMaxElementBytes = std::size_t{1} << 30;
+
+void refuse(ArrayMeta& meta, const std::string& why) {
+  if (meta.unsupported.empty()) meta.unsupported = why;
+}
+
+void parse_dtype_member(const Json& value, ArrayMeta& meta) {
+  const auto malformed = [&](const char* why) {
+    throw Error(Code::corrupt, fmt::format("'dtype' is {}, {}", quote(value), why));
+  };
+  meta.dtype = DType{DType::Kind::other, 0, {}};
+  if (value.is_array()) {
+    if (value.empty()) malformed("a list without fields");
+    meta.dtype.other = "structured";
+    refuse(meta, "structured data type");
+    return;
+  }
+  const std::string& text = need_string(value, "dtype");
+  if (text.size() < 2 || (text[0] != '<' && text[0] != '>' && text[0] != '|')) malformed("no type of Zarr v2");
+  const char kind = text[1];
+  std::size_t size = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data() + 2, end, size);
+  const bool has_size = error == std::errc{} && rest != text.data() + 2;
+  if (text.size() > 2 && error == std::errc::result_out_of_range) malformed("too large a type");
+
+  if (kind == 'b' || kind == 'i' || kind == 'u' || kind == 'f' || kind == 'c') {
+    if (!has_size || rest != end) malformed("no type of Zarr v2");
+    const auto known = parse_dtype(kind == 'b' && size == 1 ? "bool" : text.substr(1));
+    const bool wide_float = (kind == 'f' && (size == 12 || size == 16)) ||
+                            (kind == 'c' && (size == 8 || size == 16 || size == 24 || size == 32));
+    if (!known && !wide_float) malformed("no type of Zarr v2");
+    if (text[0] == '|' && size > 1) malformed("a type without a byte order");
+    meta.layout.byte_order = size > 1 && text[0] == '>' ? ByteOrder::big : ByteOrder::little;
+    if (known) {
+      meta.dtype = *known;
+      return;
+    }
+    meta.dtype.bytes = size;
+  } else if (kind == 'O') {
+    if (text.size() > 2) malformed("no type of Zarr v2");
+  } else if (kind == 'M' || kind == 'm') {
+    if (!has_size || size != 8) malformed("no type of Zarr v2");
+    meta.dtype.bytes = 8;
+  } else if (kind == 'S' || kind == 'U' || kind == 'V') {
+    if (!has_size || rest != end || size > kMaxElementBytes) malformed("no type of Zarr v2");
+    meta.dtype.bytes = kind == 'U' ? size * 4 : size;
+  } else {
+    malformed("no type of Zarr v2");
+  }
+  meta.dtype.other = text;
+  refuse(meta, fmt::format("data type {}", text));
+}
+
+CodecSpec parse_codec(const Json& config, const char* what, ArrayMeta& meta) {
+  if (!config.is_object()) throw Error(Code::corrupt, fmt::format("'{}' is {}, not an object", what, quote(config)));
+  const Json* id_member = find_member(config, "id");
+  if (id_member == nullptr) throw Error(Code::corrupt, fmt::format("'{}' has no 'id'", what));
+  const std::string& id = need_string(*id_member, fmt::format("{}.id", what));
+  const CodecRow* row = find_codec_by_zarr2(id);
+  if (row == nullptr || row->from_zarr2 == nullptr) {
+    refuse(meta, fmt::format("codec {}", quote(*id_member)));
+    return CodecSpec{id, {}};
+  }
+  try {
+    return row->from_zarr2(config);
+  } catch (Error& error) {
+    throw error.in(fmt::format("codec '{}' of '{}'", id, what));
+  }
+}
+
+void parse_codecs(const Json& document, ArrayMeta& meta) {
+  const Json& filters = need_member(document, "filters");
+  if (!filters.is_null()) {
+    if (!filters.is_array()) {
+      throw Error(Code::corrupt, fmt::format("'filters' is {}, neither a list nor null", quote(filters)));
+    }
+    for (const Json& filter : filters) meta.codecs.push_back(parse_codec(filter, "filters", meta));
+  }
+  const Json& compressor = need_member(document, "compressor");
+  if (!compressor.is_null()) meta.codecs.push_back(parse_codec(compressor, "compressor", meta));
+  if (!meta.unsupported.empty()) return;
+  try {
+    CodecChain(meta.codecs, meta.dtype.bytes);
+  } catch (const Error& error) {
+    if (error.code() != Code::unsupported) throw;
+    refuse(meta, error.message());
+  }
+}
+
+void parse_fill(const Json& document, ParsedArray& array) {
+  const Json& value = need_member(document, "fill_value");
+  array.native.fill_json = dump_json(value);
+  if (value.is_null() || !array.meta.dtype.is_number()) return;
+  const auto native = fill_from_json(value, array.meta.dtype);
+  array.meta.fill = in_order(native, array.meta.dtype, array.meta.layout.byte_order);
+}
+
+bool is_zero(const std::vector<std::byte>& bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+}
+
+Json print_codec(const CodecSpec& codec, std::size_t element_bytes) {
+  const CodecRow* row = find_codec(codec.name);
+  CHUNKWISE_CHECK(row != nullptr && row->to_zarr2 != nullptr);
+  return row->to_zarr2(codec, element_bytes);
+}
+
+// Codecs that do not compress stand among the filters even when they come last.
+bool is_compressor(const CodecSpec& codec) {
+  return codec.name != "shuffle" && codec.name != "fletcher32" && codec.name != "crc32c";
+}
+
+}  // namespace
+
+ParsedArray parse_zarray(const Json& document) {
+  ParsedArray array;
+  ArrayMeta& meta = array.meta;
+  if (const Json& version = need_member(document, "zarr_format"); version != Json(2)) {
+    throw Error(Code::corrupt, fmt::format("'zarr_format' is {}, not 2", quote(version)));
+  }
+  meta.shape = need_extents(need_member(document, "shape"), "shape", 0);
+  meta.max_shape = meta.shape;
+  meta.chunk = need_extents(need_member(document, "chunks"), "chunks", 0);
+  if (meta.chunk.rank() != meta.shape.rank()) {
+    throw Error(Code::corrupt,
+                fmt::format("'chunks' has {} elements, but 'shape' has {}", meta.chunk.rank(), meta.shape.rank()));
+  }
+  for (int axis = 0; axis < meta.shape.rank(); ++axis) {
+    // Some writers give empty axes empty chunks.
+    if (meta.chunk[axis] == 0 && meta.shape[axis] == 0) meta.chunk[axis] = 1;
+    if (meta.chunk[axis] == 0) throw Error(Code::corrupt, "'chunks' has the element 0");
+  }
+  parse_dtype_member(need_member(document, "dtype"), meta);
+  const std::string& order = need_string(need_member(document, "order"), "order");
+  if (order != "C" && order != "F") {
+    throw Error(Code::corrupt, fmt::format("'order' is '{}', neither 'C' nor 'F'", order));
+  }
+  array.native.order_f = order == "F";
+  if (array.native.order_f && meta.shape.rank() > 1) {
+    for (int axis = meta.shape.rank() - 1; axis >= 0; --axis) meta.layout.axes.push_back(axis);
+  }
+  if (const Json* separator = find_member(document, "dimension_separator")) {
+    const std::string& text = need_string(*separator, "dimension_separator");
+    if (text != "." && text != "/") {
+      throw Error(Code::corrupt, fmt::format("'dimension_separator' is {}, neither '.' nor '/'", quote(*separator)));
+    }
+    array.native.separator = text[0];
+  }
+  parse_codecs(document, meta);
+  parse_fill(document, array);
+  meta.grid();
+  meta.chunk_bytes();
+  return array;
+}
+
+std::string typestr(const ArrayMeta& meta) {
+  const std::string name = meta.dtype.kind == DType::Kind::boolean ? "b1" : meta.dtype.name();
+  if (meta.dtype.bytes == 1) return "|" + name;
+  return (meta.layout.byte_order == ByteOrder::little ? "<" : ">") + name;
+}
+
+Json print_zarray(const ArrayMeta& meta, const ZarrArray& native, const Json& fill_value) {
+  Json document = Json::object();
+  document["shape"] = std::vector<Index>(meta.shape.begin(), meta.shape.end());
+  document["chunks"] = std::vector<Index>(meta.chunk.begin(), meta.chunk.end());
+  document["dtype"] = typestr(meta);
+  document["fill_value"] = fill_value;
+  const bool order_f = meta.layout.axes.rank() > 1 || (native.order_f && meta.shape.rank() < 2);
+  document["order"] = order_f ? "F" : "C";
+  CodecSpecs filters = meta.codecs;
+  document["filters"] = nullptr;
+  document["dimension_separator"] = std::string(1, native.separator == 0 ? '.' : native.separator);
+  document["compressor"] = nullptr;
+  if (!filters.empty() && is_compressor(filters.back())) {
+    document["compressor"] = print_codec(filters.back(), meta.dtype.bytes);
+    filters.pop_back();
+  }
+  if (!filters.empty()) {
+    Json list = Json::array();
+    for (const CodecSpec& filter : filters) list.push_back(print_codec(filter, meta.dtype.bytes));
+    document["filters"] = std::move(list);
+  }
+  document["zarr_format"] = 2;
+  return document;
+}
+
+Json choose_fill(const ArrayNode& node, const ZarrArray& native) {
+  const ArrayMeta& meta = node.meta;
+  if (const auto mask = mask_value(node)) return fill_to_json(meta.dtype, *mask, false);
+  if (meta.fill.empty() || is_zero(meta.fill) || !native.has_absent_chunks) return Json(nullptr);
+  return fill_to_json(meta.dtype, from_order(meta.fill, meta.dtype, meta.layout.byte_order), false);
+}
+
+}  // namespace chunkwise::zarr2

@@ -1,0 +1,23 @@
+// What netCDF-C notes in the Zarr v2 stores it writes (NCZarr).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "array/hierarchy.h"
+#include "base/json_fwd.h"
+
+namespace chunkwise::zarr2 {
+
+/// True for names that NCZarr keeps to itself among attributes and metadata members.
+bool is_nczarr_name(std::string_view name);
+/// The dimension names of an array from its .zarray or .zattrs; nothing if NCZarr did not write it.
+std::optional<std::vector<std::string>> nczarr_dims(const Json& zarray, const Json& zattrs, int rank);
+/// The dimensions of a group from its .zgroup or .zattrs.
+std::vector<Dimension> nczarr_dimensions(const Json& zgroup, const Json& zattrs);
+/// The types of attributes, as hints (docs/zarr-hints.md); null if there are none.
+Json nczarr_attribute_hints(const Json& zattrs);
+
+}  // namespace chunkwise::zarr2

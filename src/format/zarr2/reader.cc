@@ -1,0 +1,325 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "array/json_attributes.h"
+#include "array/json_fields.h"
+#include "array/object_chunks.h"
+#include "array/scalar.h"
+#include "array/zarr_adapt.h"
+#include "array/zarr_hints.h"
+#include "array/zarr_tree.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "format/zarr2/format.h"
+#include "format/zarr2/metadata.h"
+#include "format/zarr2/nczarr.h"
+#include "store/store.h"
+
+namespace chunkwise::zarr2 {
+namespace {
+
+constexpr std::string_view kArray = ".zarray";
+constexpr std::string_view kGroup = ".zgroup";
+constexpr std::string_view kAttributes = ".zattrs";
+constexpr std::string_view kConsolidated = ".zmetadata";
+
+// The documents of one node.
+struct Documents {
+  const Json* array = nullptr;
+  const Json* group = nullptr;
+  const Json* attributes = nullptr;
+};
+
+bool has_object(const std::vector<Store::Entry>& children, std::string_view name) {
+  return std::any_of(children.begin(), children.end(),
+                     [&](const Store::Entry& child) { return !child.is_prefix && child.name == name; });
+}
+
+class TreeReader {
+ public:
+  TreeReader(std::shared_ptr<Store> store, std::string path) : store_(std::move(store)), path_(std::move(path)) {}
+
+  std::unique_ptr<Reader> read() {
+    tree_.format = "zarr2";
+    collect_documents();
+    read_hints();
+    for (const auto& [node, documents] : nodes_) add_node(node, documents);
+    complete_tree(tree_);
+    hints_.apply(tree_);
+    collect_dimensions(tree_);
+    return make_object_reader(store_, std::move(tree_), std::move(keys_));
+  }
+
+ private:
+  void collect_documents() {
+    auto consolidated = read_metadata(*store_, std::string(kConsolidated));
+    if (consolidated) {
+      consolidated_ = std::move(*consolidated);
+      take_consolidated();
+      tree_.consolidated = true;
+    } else {
+      walk_prefixes(*store_, [this](const std::string& prefix, const std::vector<Store::Entry>& children) {
+        return take_prefix(prefix, children);
+      });
+    }
+    if (nodes_.empty() ||
+        (nodes_.begin()->first.empty() && nodes_[""].array == nullptr && nodes_[""].group == nullptr)) {
+      if (nodes_.empty()) throw Error(Code::corrupt, "the store has neither arrays nor groups of Zarr v2");
+    }
+  }
+
+  void take_consolidated() {
+    try {
+      if (const Json& version = need_member(consolidated_, "zarr_consolidated_format"); version != Json(1)) {
+        throw Error(Code::unsupported, fmt::format("consolidated metadata of version {}", quote(version)));
+      }
+      const Json& metadata = need_member(consolidated_, "metadata");
+      if (!metadata.is_object()) throw Error(Code::corrupt, "'metadata' is no object");
+      for (const auto& [key, document] : metadata.get_ref<const Json::object_t&>()) {
+        const auto slash = key.rfind('/');
+        const std::string node = slash == std::string::npos ? std::string() : key.substr(0, slash);
+        const std::string name = slash == std::string::npos ? key : key.substr(slash + 1);
+        if (name != kArray && name != kGroup && name != kAttributes) continue;
+        if (slash != std::string::npos) check_node_path(node);
+        if (!document.is_object()) throw Error(Code::corrupt, fmt::format("'{}' is no object", key));
+        set_document(node, name, &document);
+      }
+    } catch (Error& error) {
+      throw error.in(std::string(kConsolidated));
+    }
+  }
+
+  void set_document(const std::string& node, std::string_view name, const Json* document) {
+    Documents& documents = nodes_[node];
+    (name == kArray ? documents.array : name == kGroup ? documents.group : documents.attributes) = document;
+  }
+
+  bool take_prefix(const std::string& prefix, const std::vector<Store::Entry>& children) {
+    const bool is_array = has_object(children, kArray);
+    const bool is_group = has_object(children, kGroup);
+    for (const std::string_view name : {kArray, kGroup, kAttributes}) {
+      if (!has_object(children, name)) continue;
+      auto document = read_metadata(*store_, metadata_key(prefix, name));
+      if (!document) continue;
+      own_documents_.push_back(std::make_unique<Json>(std::move(*document)));
+      set_document(prefix, name, own_documents_.back().get());
+    }
+    if (is_group) return true;
+    // Below an array are its chunks; a node of Zarr v3 is none of ours. Anything else may hold nodes of an implied
+    // group.
+    return !is_array && !has_object(children, "zarr.json");
+  }
+
+  void read_hints() {
+    // Consolidated metadata written by others lacks the hints, so the root's own document is asked.
+    const Documents root = nodes_.count("") != 0 ? nodes_[""] : Documents{};
+    const Json* hints = root.group != nullptr ? find_member(*root.group, kHintsMember) : nullptr;
+    if (hints == nullptr && root.array != nullptr) hints = find_member(*root.array, kHintsMember);
+    if (hints != nullptr) {
+      hints_ = HintsRead(*hints);
+    } else if (tree_.consolidated) {
+      const auto document = read_metadata(*store_, std::string(kGroup));
+      const Json* member = document ? find_member(*document, kHintsMember) : nullptr;
+      if (member != nullptr) hints_ = HintsRead(*member);
+    }
+  }
+
+  void add_node(const std::string& node, const Documents& documents) {
+    if (documents.array != nullptr && documents.group != nullptr) {
+      tree_.unsupported.push_back({"/" + node, "an array and a group of one name"});
+    }
+    if (documents.group != nullptr || (documents.array == nullptr && node.empty())) {
+      add_group(node, documents);
+    } else if (documents.array != nullptr) {
+      add_array(node, documents);
+    }
+  }
+
+  void add_group(const std::string& node, const Documents& documents) {
+    GroupNode group;
+    group.path = "/" + node;
+    if (documents.group != nullptr) {
+      const Json* version = find_member(*documents.group, "zarr_format");
+      if (version == nullptr || *version != Json(2)) {
+        throw Error(Code::corrupt, "'zarr_format' is not 2").in(metadata_key(node, kGroup));
+      }
+    }
+    if (documents.attributes != nullptr) {
+      group.attributes = attributes_from_json(visible(*documents.attributes), attribute_hints(group.path, documents),
+                                              hints_.text_form());
+    }
+    const Json none;
+    group.dimensions = nczarr_dimensions(documents.group == nullptr ? none : *documents.group,
+                                         documents.attributes == nullptr ? none : *documents.attributes);
+    tree_.groups.push_back(std::move(group));
+  }
+
+  // Our hints, or else those of netCDF-C.
+  Json attribute_hints(const std::string& path, const Documents& documents) const {
+    const Json& ours = hints_.attributes(path);
+    return ours.is_null() ? nczarr_attribute_hints(*documents.attributes) : ours;
+  }
+
+  static Json visible(const Json& attributes) {
+    Json shown = Json::object();
+    for (const auto& [name, value] : attributes.get_ref<const Json::object_t&>()) {
+      if (!is_nczarr_name(name)) append_member(shown, name, value);
+    }
+    return shown;
+  }
+
+  void add_array(const std::string& node, const Documents& documents) {
+    const bool alone = node.empty();
+    const std::string path = "/" + (alone ? store_name(path_) : node);
+    const std::string hint_path = "/" + node;
+    try {
+      ParsedArray parsed = parse_zarray(*documents.array);
+      parsed.meta.path = path;
+      ArrayNode array;
+      Json attributes = Json::object();
+      if (documents.attributes != nullptr) attributes = visible(*documents.attributes);
+      read_dims(documents, hint_path, attributes, parsed);
+      if (documents.attributes != nullptr) {
+        array.attributes = attributes_from_json(attributes, attribute_hints(hint_path, documents), hints_.text_form());
+      }
+      hints_.apply(hint_path, parsed.meta, parsed.native);
+      find_chunks(node, parsed);
+      read_fill(hint_path, parsed, array.attributes);
+      array.meta = std::move(parsed.meta);
+      array.native = std::make_shared<ZarrArray>(std::move(parsed.native));
+      tree_.arrays.push_back(std::move(array));
+    } catch (Error& error) {
+      if (error.code() != Code::unsupported) throw error.in(metadata_key(node, kArray));
+      tree_.unsupported.push_back({path, error.what()});
+    }
+    if (alone) {
+      auto native = std::make_shared<ZarrTree>();
+      native->single_array = true;
+      tree_.native = std::move(native);
+    }
+  }
+
+  void read_dims(const Documents& documents, const std::string& hint_path, Json& attributes,
+                 ParsedArray& parsed) const {
+    const auto rank = static_cast<std::size_t>(parsed.meta.shape.rank());
+    const Json* names = find_member(attributes, kDimensionsAttribute);
+    const bool are_names = names != nullptr && names->is_array() && names->size() == rank &&
+                           std::all_of(names->begin(), names->end(), [](const Json& n) { return n.is_string(); });
+    if (are_names) {
+      parsed.native.has_dimension_list = true;
+      parsed.meta.dims = names->get<std::vector<std::string>>();
+      attributes.erase(kDimensionsAttribute);
+    } else {
+      const Json none;
+      const Json& zattrs = documents.attributes == nullptr ? none : *documents.attributes;
+      auto dims = nczarr_dims(*documents.array, zattrs, static_cast<int>(rank));
+      if (!dims) dims = hints_.dims(hint_path, static_cast<int>(rank));
+      if (dims) parsed.meta.dims = std::move(*dims);
+    }
+    if (std::all_of(parsed.meta.dims.begin(), parsed.meta.dims.end(), [](const auto& n) { return n.empty(); })) {
+      parsed.meta.dims.clear();
+    }
+  }
+
+  void find_chunks(const std::string& node, ParsedArray& parsed) {
+    ArrayMeta& meta = parsed.meta;
+    ChunkKeys keys;
+    keys.prefix = node.empty() ? "" : node + "/";
+    keys.separator = parsed.native.separator == 0 ? '.' : parsed.native.separator;
+    const ChunkGrid grid = meta.grid();
+    StoredChunks stored = count_chunks(*store_, keys, grid);
+    if (stored.count == 0 && parsed.native.separator == 0 && meta.shape.rank() > 1) {
+      // Early stores with nested keys do not say so.
+      ChunkKeys nested = keys;
+      nested.separator = '/';
+      const StoredChunks found = count_chunks(*store_, nested, grid);
+      if (found.count > 0) {
+        keys = nested;
+        stored = found;
+        parsed.native.separator = '/';
+        parsed.native.separator_found = true;
+      }
+    }
+    meta.n_stored_chunks = stored.count;
+    meta.stored_bytes = stored.bytes;
+    keys_[meta.path] = keys;
+  }
+
+  // What a never-written element is, and whether that is also the value that masks.
+  void read_fill(const std::string& hint_path, ParsedArray& parsed, std::vector<Attribute>& attributes) const {
+    ArrayMeta& meta = parsed.meta;
+    if (!meta.dtype.is_number()) return;
+    type_mask(hint_path, meta, attributes);
+    const Json* hint = hints_.fill(hint_path);
+    std::optional<std::vector<std::byte>> hinted;
+    if (hint != nullptr) {
+      try {
+        hinted = hint->is_null() ? std::vector<std::byte>()
+                                 : in_order(fill_from_json(*hint, meta.dtype), meta.dtype, meta.layout.byte_order);
+      } catch (const Error&) {
+        // Advice that makes no sense is none.
+      }
+    }
+    const std::vector<std::byte> told = meta.fill;
+    const bool all_present = meta.n_stored_chunks == meta.grid().n_chunks();
+    if (hinted && *hinted != told && all_present) {
+      parsed.native.untold_fill = *hinted;
+      meta.fill = *hinted;
+    }
+    const bool is_mask = !told.empty() && parsed.native.has_dimension_list && !(hinted && *hinted == told);
+    if (!is_mask || find_attribute(attributes, "_FillValue") != nullptr) return;
+    auto spelling = std::make_shared<JsonSpelling>();
+    spelling->implied = true;
+    spelling->value.kind = AttributeValue::Kind::numbers;
+    spelling->value.dtype = meta.dtype;
+    spelling->value.data = from_order(told, meta.dtype, meta.layout.byte_order);
+    attributes.push_back({"_FillValue", spelling->value, spelling});
+  }
+
+  // A `_FillValue` without a hint has the type of the array.
+  void type_mask(const std::string& hint_path, const ArrayMeta& meta, std::vector<Attribute>& attributes) const {
+    if (find_member(hints_.attributes(hint_path), "_FillValue") != nullptr) return;
+    for (Attribute& attribute : attributes) {
+      if (attribute.name != "_FillValue") continue;
+      auto spelling = std::make_shared<JsonSpelling>(dynamic_cast<const JsonSpelling&>(*attribute.native));
+      spelling->value = in_array_type(attribute.value, meta.dtype);
+      attribute.value = spelling->value;
+      attribute.native = std::move(spelling);
+    }
+  }
+
+  std::shared_ptr<Store> store_;
+  std::string path_;
+  Json consolidated_;
+  std::vector<std::unique_ptr<Json>> own_documents_;
+  std::map<std::string, Documents> nodes_;
+  HintsRead hints_;
+  Hierarchy tree_;
+  std::map<std::string, ChunkKeys> keys_;
+};
+
+}  // namespace
+
+bool probe(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path root(path);
+  if (!std::filesystem::is_directory(root, error)) return false;
+  const auto has = [&](std::string_view name) { return std::filesystem::is_regular_file(root / name, error); };
+  // Beside a v3 document, v2 metadata is what an older version left behind.
+  return (has(kGroup) || has(kArray) || has(kConsolidated)) && !has("zarr.json");
+}
+
+std::unique_ptr<Reader> open(const std::string& path) {
+  try {
+    return TreeReader(open_directory_store(path), path).read();
+  } catch (Error& error) {
+    throw error.in(path);
+  }
+}
+
+}  // namespace chunkwise::zarr2
