@@ -91,10 +91,10 @@ std::size_t CodecChain::max_stored_bytes(std::size_t decoded_bytes) const {
   return with_foreign_slack(max_encoded_bytes(decoded_bytes));
 }
 
-std::size_t CodecChain::scratch_bytes(std::size_t decoded_bytes) const {
+CodecChain::ScratchNeed CodecChain::scratch_need(std::size_t decoded_bytes) const {
   require_chunk_size(decoded_bytes);
   // a and b hold the results of alternate codecs, whichever way the chain runs.
-  std::array<std::size_t, 2> buffers{};
+  std::array<std::size_t, 2> buffers{0, decoded_bytes};
   std::size_t own = 0;
   std::size_t bytes = decoded_bytes;
   for (std::size_t i = 0; i < codecs_.size(); ++i) {
@@ -106,12 +106,12 @@ std::size_t CodecChain::scratch_bytes(std::size_t decoded_bytes) const {
     buffers[from_end % 2] = std::max(buffers[from_end % 2], bytes);
     bytes = encoded;
   }
-  return buffers[0] + buffers[1] + own;
+  return {buffers[0], buffers[1], own};
 }
 
 ByteView CodecChain::encode(ByteView decoded, Scratch& scratch) const {
   ByteView current = decoded;
-  Bytes* target = &scratch.a;
+  Bytes* target = &scratch.a;  // first, so that `decoded` may lie in b
   Bytes* other = &scratch.b;
   for (const auto& codec : codecs_) {
     codec->encode(current, *target);

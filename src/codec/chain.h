@@ -28,10 +28,17 @@ class CodecChain {
   std::size_t max_encoded_bytes(std::size_t decoded_bytes) const;
   /// Largest stored chunk that is believed when another program wrote it; beyond it the file is corrupt.
   std::size_t max_stored_bytes(std::size_t decoded_bytes) const;
-  /// Both Scratch buffers and the codecs' own memory, for one thread.
-  std::size_t scratch_bytes(std::size_t decoded_bytes) const;
+  /// Memory of one thread, with the chunk to encode lying in Scratch::b.
+  struct ScratchNeed {
+    std::size_t a_bytes = 0;
+    std::size_t b_bytes = 0;
+    std::size_t codec_bytes = 0;  // the codecs' own
+    std::size_t total_bytes() const { return a_bytes + b_bytes + codec_bytes; }
+  };
+  ScratchNeed scratch_need(std::size_t decoded_bytes) const;
 
   /// The result lies in `scratch`, or is `decoded` itself for an empty chain; valid until scratch is used again.
+  /// `decoded` may lie in scratch.b, which is then overwritten.
   ByteView encode(ByteView decoded, Scratch& scratch) const;
   /// Bit i of `skipped` set: codec i was not applied to this chunk (HDF5 filter mask).
   /// Throws Error{corrupt} unless exactly `decoded_bytes` come out.

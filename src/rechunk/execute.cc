@@ -74,7 +74,6 @@ struct Batch {
 
 struct Worker {
   CodecChain::Scratch scratch;
-  Bytes gathered;
   StageTotals totals;
 };
 
@@ -385,7 +384,8 @@ class Execution {
     if (stored_box == tile.box && target.layout.axes.rank() == 0) {
       decoded = tile.elements.view();
     } else {
-      worker.gathered.resize_discard(static_cast<std::size_t>(product(stored_box.shape)) * target.dtype.bytes);
+      Bytes& gathered = worker.scratch.b;  // where the chain may encode from
+      gathered.resize_discard(static_cast<std::size_t>(product(stored_box.shape)) * target.dtype.bytes);
       BoxCopy copy;
       copy.src_box = tile.box;
       copy.src_layout.byte_order = target.layout.byte_order;
@@ -393,11 +393,10 @@ class Execution {
       copy.dst_layout = target.layout;
       copy.part = box;
       copy.element = target.dtype.element();
-      copy_box(copy, tile.elements.data(), worker.gathered.data());
+      copy_box(copy, tile.elements.data(), gathered.data());
       if (overhangs && target.pads_edges)
-        fill_outside(stored_box, box, target.layout, fill_in_order(target, target.layout.byte_order),
-                     worker.gathered.data());
-      decoded = worker.gathered.view();
+        fill_outside(stored_box, box, target.layout, fill_in_order(target, target.layout.byte_order), gathered.data());
+      decoded = gathered.view();
     }
     if (is_sampled(grid, id)) keep_proof(array.index, {id, XXH3_64bits(decoded.data(), decoded.size()), false});
     worker.totals.gather_s += seconds_since(begin);

@@ -79,8 +79,13 @@ double read_cost(const ArrayMeta& source, const Shape& tile) {
   return static_cast<double>(shape_bytes(source.shape, source.dtype.bytes)) * (1 + kRunCost_bytes / run_bytes);
 }
 
+/// A thread's buffers grow to the largest of each that any array needs.
+CodecChain::ScratchNeed largest(const CodecChain::ScratchNeed& a, const CodecChain::ScratchNeed& b) {
+  return {std::max(a.a_bytes, b.a_bytes), std::max(a.b_bytes, b.b_bytes), std::max(a.codec_bytes, b.codec_bytes)};
+}
+
 struct Needs {
-  std::uint64_t worker_bytes = 0;
+  CodecChain::ScratchNeed worker;
   std::uint64_t least_tile_bytes = 0;
   std::uint64_t largest_read_bytes = 0;
 };
@@ -134,10 +139,12 @@ Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan
   const std::uint64_t source_bytes = shape_bytes(cut, source.dtype.bytes);
   const std::uint64_t target_bytes = target.chunk_bytes();
   needs.largest_read_bytes = decode.max_encoded_bytes(source_bytes) + 64 * 1024;
-  needs.worker_bytes =
-      decode.scratch_bytes(source_bytes) + encode.scratch_bytes(target_bytes) + target_bytes + kThreadBytes;
+  const CodecChain::ScratchNeed to_decode = decode.scratch_need(source_bytes);
+  const CodecChain::ScratchNeed to_encode = encode.scratch_need(target_bytes);
+  needs.worker = largest(decode.scratch_need(source_bytes), encode.scratch_need(target_bytes));
+  needs.worker.codec_bytes =
+      decode.scratch_need(source_bytes).codec_bytes + encode.scratch_need(target_bytes).codec_bytes;
   needs.least_tile_bytes = shape_bytes(least, target.dtype.bytes) + bookkeeping_bytes(source, cut, least);
-  plan.worker_bytes = needs.worker_bytes;
   plan.largest_read_bytes = needs.largest_read_bytes;
   plan.decoded_bytes = shape_bytes(target.shape, target.dtype.bytes);
   return needs;
@@ -256,7 +263,7 @@ Plan make_plan(const std::vector<PlanInput>& arrays, const PlanRequest& request)
   plan.memory_bytes = request.memory_bytes;
   plan.base_bytes = request.base_bytes;
   plan.n_threads = std::max(1, request.n_threads);
-  std::uint64_t worker = kThreadBytes;
+  CodecChain::ScratchNeed worker_need;
   std::uint64_t least_tile = 0;
   std::uint64_t largest_read = 64 * 1024;
   std::string largest_path;
@@ -268,7 +275,7 @@ Plan make_plan(const std::vector<PlanInput>& arrays, const PlanRequest& request)
     } catch (Error& e) {
       throw e.in(input.target->path);
     }
-    worker = std::max(worker, needs.worker_bytes);
+    worker_need = largest(worker_need, needs.worker);
     largest_read = std::max(largest_read, needs.largest_read_bytes);
     if (needs.least_tile_bytes > least_tile) {
       least_tile = needs.least_tile_bytes;
@@ -276,6 +283,7 @@ Plan make_plan(const std::vector<PlanInput>& arrays, const PlanRequest& request)
     }
   }
 
+  const std::uint64_t worker = worker_need.total_bytes() + kThreadBytes;
   // Read-ahead beyond a few chunks only helps while there is memory to spare.
   const std::uint64_t least_read_ahead = largest_read + largest_read / 4;
   const auto fixed = [&](int n_threads) {

@@ -32,8 +32,6 @@ struct ArrayPlan {
   std::uint64_t decoded_bytes = 0;
   /// Memory of one tile in flight, its bookkeeping included.
   std::uint64_t tile_bytes = 0;
-  /// Memory of one thread that decodes, gathers and encodes for this array.
-  std::uint64_t worker_bytes = 0;
   /// Largest encoded source chunk that must be held.
   std::uint64_t largest_read_bytes = 0;
 };

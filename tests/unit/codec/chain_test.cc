@@ -21,7 +21,7 @@ TEST_CASE("An empty chain hands the chunk through") {
   CHECK(code_of([&] { chain.decode(data, 99, 0, scratch); }) == Code::corrupt);
   CHECK(code_of([&] { chain.decode(data, 101, 0, scratch); }) == Code::corrupt);
   CHECK(chain.max_stored_bytes(100) == 100);
-  CHECK(chain.scratch_bytes(100) == 0);
+  CHECK(chain.scratch_need(100).total_bytes() == 100);
 }
 
 TEST_CASE("Long chains go through both buffers and stay within the bounds") {
@@ -34,7 +34,7 @@ TEST_CASE("Long chains go through both buffers and stay within the bounds") {
     const ByteVector encoded = samples::copy(chain.encode(data, scratch));
     CHECK(encoded.size() <= chain.max_encoded_bytes(data.size()));
     CHECK(chain.max_encoded_bytes(data.size()) < chain.max_stored_bytes(data.size()));
-    CHECK(scratch.a.capacity() + scratch.b.capacity() <= chain.scratch_bytes(data.size()) + 2 * 4096);
+    CHECK(scratch.a.capacity() + scratch.b.capacity() <= chain.scratch_need(data.size()).total_bytes() + 2 * 4096);
     CHECK(samples::copy(chain.decode(encoded, data.size(), 0, scratch)) == data);
     CHECK(scratch.a.capacity() + scratch.b.capacity() <= 2 * chain.max_stored_bytes(data.size()));
     CHECK(code_of([&] { chain.decode(encoded, data.size() - 4, 0, scratch); }) == Code::corrupt);
