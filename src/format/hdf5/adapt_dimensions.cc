@@ -42,7 +42,7 @@ class DimensionAdapter {
     return nullptr;
   }
 
-  /// The dimension `name` as group `path` sees it, with the group that defines it.
+  /// The dimension `name` as group `path` sees it.
   Dimension* visible(const std::string& path, std::string_view name) {
     for (std::string at = path;; at = parent_path(at)) {
       if (Dimension* found = own(group_of(at), name)) return found;
@@ -50,8 +50,12 @@ class DimensionAdapter {
     }
   }
 
-  static bool fits(const Dimension& dimension, const ArrayMeta& meta, int axis) {
-    return dimension.length == meta.shape[axis] || (dimension.unlimited && meta.shape[axis] <= dimension.length);
+  /// The nearest dimension of that name that suits the axis: an inner one of another length does not hide it.
+  Dimension* suiting(const ArrayMeta& meta, int axis, std::string_view name) {
+    for (std::string at = parent_path(meta.path);; at = parent_path(at)) {
+      if (Dimension* found = own(group_of(at), name); found != nullptr && suits(*found, meta.shape[axis])) return found;
+      if (at == "/") return nullptr;
+    }
   }
 
   void normalise() {
@@ -117,12 +121,11 @@ class DimensionAdapter {
       std::map<Wanted, std::set<std::string>> groups_wanting;
       for_axes(coordinates, [&](ArrayMeta& meta, int axis, std::string& dim) {
         const std::string group = parent_path(meta.path);
-        if (const Dimension* found = visible(group, dim); found == nullptr || !fits(*found, meta, axis))
-          groups_wanting[{dim, meta.shape[axis]}].insert(group);
+        if (suiting(meta, axis, dim) == nullptr) groups_wanting[{dim, meta.shape[axis]}].insert(group);
       });
       for_axes(coordinates, [&](ArrayMeta& meta, int axis, std::string& dim) {
         const std::string group = parent_path(meta.path);
-        if (const Dimension* found = visible(group, dim); found != nullptr && fits(*found, meta, axis)) return;
+        if (suiting(meta, axis, dim) != nullptr) return;
         const auto wanting = groups_wanting.find({dim, meta.shape[axis]});
         const bool shared = wanting != groups_wanting.end() && wanting->second.size() > 1;
         define(shared && visible(group, dim) == nullptr ? "/" : group, meta, axis, dim);
@@ -201,7 +204,7 @@ class DimensionAdapter {
       for (ArrayNode& node : tree_.arrays)
         for (std::size_t axis = 0; axis < node.meta.dims.size(); ++axis)
           if (!node.meta.dims[axis].empty())
-            if (Dimension* dimension = visible(parent_path(node.meta.path), node.meta.dims[axis]))
+            if (Dimension* dimension = suiting(node.meta, static_cast<int>(axis), node.meta.dims[axis]))
               use(node.meta.max_shape[static_cast<int>(axis)], *dimension);
     };
     each([](Index most, Dimension& dimension) { dimension.unlimited |= most == kUnlimited; });
@@ -218,6 +221,10 @@ class DimensionAdapter {
 };
 
 }  // namespace
+
+bool suits(const Dimension& dimension, Index length) {
+  return dimension.length == length || (dimension.unlimited && length <= dimension.length);
+}
 
 void adapt_dimensions(Hierarchy& tree, bool netcdf, AdaptReport& report) {
   DimensionAdapter(tree, netcdf, report).run();

@@ -14,6 +14,10 @@ void adapt_dimensions(Hierarchy& tree, bool netcdf, AdaptReport& report);
 /// C order, chunks and storage HDF5 allows, and codecs that every HDF5 library has.
 void adapt_layouts(Hierarchy& tree, AdaptReport& report);
 
+/// True if an axis of `length` elements can lie along the dimension. An axis means the nearest dimension of its name,
+/// in its group or above, that suits it.
+bool suits(const Dimension& dimension, Index length);
+
 /// True if HDF5 (netCDF-C) takes this as the name of an object.
 bool is_valid_name(std::string_view name, bool netcdf);
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <map>
 
+#include "format/hdf5/adapt_parts.h"
 #include "format/hdf5/array_meta.h"
 #include "format/hdf5/attributes.h"
 #include "format/hdf5/scales.h"
@@ -90,6 +91,7 @@ class NeutralWrite {
   /// A dimension: its id, and the scale that stands for it.
   struct Scale {
     int id = 0;
+    const Dimension* dimension = nullptr;
     std::string path;
     bool has_variable = false;
     std::vector<ScaleUse> uses;
@@ -101,16 +103,18 @@ class NeutralWrite {
     for (const GroupNode& group : tree_.groups)
       for (const Dimension& dimension : group.dimensions) {
         const int id = static_cast<int>(scales_.size());
-        scales_[{group.path, dimension.name}] = {id, join(group.path, dimension.name), false, {}};
+        scales_[{group.path, dimension.name}] = {id, &dimension, join(group.path, dimension.name), false, {}};
       }
     for (const ArrayNode& node : tree_.arrays)
       if (Scale* own = own_scale(node.meta)) own->has_variable = true;
   }
 
-  /// The dimension `name` as an array of `group` sees it, or null.
-  Scale* find_scale(const std::string& group, const std::string& name) {
-    for (std::string at = group;; at = parent_path(at)) {
-      if (const auto found = scales_.find(Key{at, name}); found != scales_.end()) return &found->second;
+  /// The dimension an axis lies along, or null.
+  Scale* find_scale(const ArrayMeta& meta, int axis) {
+    const std::string& name = meta.dims[static_cast<std::size_t>(axis)];
+    for (std::string at = parent_path(meta.path);; at = parent_path(at)) {
+      const auto found = scales_.find(Key{at, name});
+      if (found != scales_.end() && suits(*found->second.dimension, meta.shape[axis])) return &found->second;
       if (at == "/") return nullptr;
     }
   }
@@ -120,7 +124,7 @@ class NeutralWrite {
     const std::string name = base_name(meta.path);
     if (meta.dims.empty() || meta.dims[0] != name) return nullptr;
     const auto found = scales_.find(Key{parent_path(meta.path), name});
-    return found == scales_.end() ? nullptr : &found->second;
+    return found == scales_.end() || !suits(*found->second.dimension, meta.shape[0]) ? nullptr : &found->second;
   }
 
   Hid create_group(const std::string& path) {
@@ -192,13 +196,13 @@ class NeutralWrite {
   void note_axes(const ArrayMeta& meta, const std::string& path, bool is_scale, hid_t dataset) {
     std::vector<std::string> paths;
     std::vector<int> ids;
-    for (std::size_t axis = 0; axis < meta.dims.size(); ++axis) {
-      Scale* const scale = meta.dims[axis].empty() ? nullptr : find_scale(parent_path(meta.path), meta.dims[axis]);
+    for (int axis = 0; axis < static_cast<int>(meta.dims.size()); ++axis) {
+      Scale* const scale = find_scale(meta, axis);
       paths.push_back(scale == nullptr ? "" : scale->path);
       if (scale == nullptr) continue;
       ids.push_back(scale->id);
       // A scale does not have scales itself.
-      if (!is_scale) scale->uses.push_back({path, static_cast<int>(axis)});
+      if (!is_scale) scale->uses.push_back({path, axis});
     }
     if (ids.empty()) return;
     if (ids.size() == meta.dims.size()) write_ids(lock_, dataset, "_Netcdf4Coordinates", ids, false);

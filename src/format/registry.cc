@@ -1,0 +1,76 @@
+#include "format/registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <system_error>
+
+#include "base/error.h"
+#include "format/hdf5/format.h"
+#include "format/zarr2/format.h"
+#include "format/zarr3/format.h"
+
+namespace chunkwise {
+namespace {
+
+constexpr std::array<FormatRow, 4> kFormats = {{
+    {"nc4", "netCDF-4", ".nc .nc4 .cdf .netcdf", false, hdf5::probe_nc4, hdf5::open, hdf5::adapt_nc4, hdf5::check,
+     hdf5::create_nc4},
+    {"h5", "HDF5", ".h5 .hdf5 .he5 .hdf", false, hdf5::probe_h5, hdf5::open, hdf5::adapt_h5, hdf5::check,
+     hdf5::create_h5},
+    {"zarr2", "Zarr v2 in a directory", ".zarr2", true, zarr2::probe, zarr2::open, zarr2::adapt, zarr2::check,
+     zarr2::create},
+    {"zarr3", "Zarr v3 in a directory", ".zarr .zarr3", true, zarr3::probe, zarr3::open, zarr3::adapt, zarr3::check,
+     zarr3::create},
+}};
+
+bool lists_word(std::string_view words, std::string_view wanted) {
+  while (!words.empty()) {
+    const auto end = std::min(words.find(' '), words.size());
+    if (words.substr(0, end) == wanted) return true;
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  return false;
+}
+
+}  // namespace
+
+std::span<const FormatRow> format_rows() {
+  return kFormats;
+}
+
+const FormatRow* find_format(std::string_view name) {
+  for (const FormatRow& row : kFormats)
+    if (row.name == name) return &row;
+  return nullptr;
+}
+
+const FormatRow& detect_format(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (error && status.type() != std::filesystem::file_type::not_found)
+    throw Error(Code::io, fmt::format("cannot look at the file: {}", error.message())).in(path);
+  if (!std::filesystem::exists(status)) throw Error(Code::not_found, "no such file").in(path);
+  const bool is_directory = std::filesystem::is_directory(status);
+  for (const FormatRow& row : kFormats)
+    if (row.is_directory == is_directory && row.probe(path)) return row;
+  if (is_directory)
+    throw Error(Code::not_found, "not a dataset: the directory holds no .zgroup, .zarray or zarr.json").in(path);
+  throw Error(Code::not_found, "not a dataset: the file has no HDF5 signature").in(path);
+}
+
+const FormatRow* format_by_suffix(const std::string& path) {
+  std::string_view trimmed = path;
+  while (trimmed.size() > 1 && trimmed.back() == '/') trimmed.remove_suffix(1);
+  std::string suffix = std::filesystem::path(trimmed).extension().string();
+  std::transform(suffix.begin(), suffix.end(), suffix.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  if (suffix.empty()) return nullptr;
+  for (const FormatRow& row : kFormats)
+    if (lists_word(row.suffixes, suffix)) return &row;
+  return nullptr;
+}
+
+}  // namespace chunkwise
