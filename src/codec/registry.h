@@ -38,7 +38,8 @@ struct CodecRow {
   std::string_view zarr3_name;   // empty: none
   std::string_view zarr3_alias;  // also read, e.g. "numcodecs.zlib"
   CodecSpec (*from_zarr3)(const Json& configuration);
-  Json (*to_zarr3)(const CodecSpec& spec, std::size_t element_bytes);  // the "configuration" object
+  // The "configuration" object. zarr-python wants the member for its "numcodecs." names even where it is empty.
+  Json (*to_zarr3)(const CodecSpec& spec, std::size_t element_bytes);
 };
 
 std::span<const CodecRow> codec_rows();
