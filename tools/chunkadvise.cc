@@ -70,9 +70,9 @@ SearchLimits parse_chunk_bytes(const std::string& text) {
   }
   if (colon > 0) limits.min_chunk_bytes = parse_bytes(text.substr(0, colon));
   if (colon + 1 < text.size()) limits.max_chunk_bytes = parse_bytes(text.substr(colon + 1));
-  if (limits.max_chunk_bytes == 0 || limits.min_chunk_bytes > limits.max_chunk_bytes) {
+  if (limits.max_chunk_bytes == 0 || limits.min_chunk_bytes.value_or(0) > limits.max_chunk_bytes) {
     throw Error(Code::usage, "--chunk-bytes '" + text + "': the greatest size is below the least",
-                "the defaults are 64KiB:16MiB");
+                "the greatest is 16MiB where none is given");
   }
   return limits;
 }
@@ -95,20 +95,22 @@ int run(int argc, char** argv) {
   app.add_option("VARIABLE", request.variables, "only these; default: all of two or more dimensions");
   app.add_option("-a,--access", request.accesses, "a read that matters, see below; repeatable")
       ->take_all()
-      ->expected(1)
+      ->allow_extra_args(false)
       ->type_name("SPEC");
   app.add_option("--device", request.device, "where the data is, see below")->type_name("NAME");
   app.add_option("--candidate", request.candidates, "price this layout too: dim/N,dim/N or contiguous; repeatable")
       ->take_all()
-      ->expected(1)
+      ->allow_extra_args(false)
       ->type_name("SPEC");
   app.add_option("--policy", request.policies, "compare with this rule only; repeatable")
       ->take_all()
-      ->expected(1)
+      ->allow_extra_args(false)
       ->type_name("NAME");
   auto* top_option =
       app.add_option("--top", top, "show only the N fastest policies")->type_name("N")->check(CLI::Range(0, 1000));
-  app.add_option("--chunk-bytes", chunk_bytes, "least and greatest chunk to recommend; default 64KiB:16MiB")
+  app.add_option("--chunk-bytes", chunk_bytes,
+                 "least and greatest chunk to recommend; default 4KiB (64KiB where that would be above 100,000 chunks) "
+                 "to 16MiB")
       ->type_name("MIN:MAX");
   app.add_option("--shape", shape, "advise on an array without a file")->type_name("N,N,...");
   app.add_option("--dtype", request.dtype, "its type: f4 (default), i2, u1, f8, ...")->type_name("TYPE");

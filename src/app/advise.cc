@@ -161,11 +161,17 @@ Layout price_layout(Layout::Kind kind, std::string name, const LayoutShape& chun
   return layout;
 }
 
-bool within(const LayoutShape& chunk, std::size_t element_bytes, const SearchLimits& limits) {
-  if (!chunk) return false;
+double bytes_of(const Shape& shape, std::size_t element_bytes) {
   double bytes = static_cast<double>(element_bytes);
-  for (const Index length : *chunk) bytes *= static_cast<double>(length);
-  return bytes >= static_cast<double>(limits.min_chunk_bytes) && bytes <= static_cast<double>(limits.max_chunk_bytes);
+  for (const Index length : shape) bytes *= static_cast<double>(length);
+  return bytes;
+}
+
+bool within(const LayoutShape& chunk, const ArrayMeta& meta, const SearchLimits& limits) {
+  if (!chunk) return false;
+  const double bytes = bytes_of(*chunk, meta.dtype.bytes);
+  const auto least = least_chunk_bytes(limits, bytes_of(meta.shape, meta.dtype.bytes));
+  return bytes >= static_cast<double>(least) && bytes <= static_cast<double>(limits.max_chunk_bytes);
 }
 
 /// All layouts of one variable, priced, in the order of the report.
@@ -205,8 +211,7 @@ void price_layouts(Variable& variable, const Stored& stored, const Question& que
     }
   };
   for (const auto* list : {&others, &policies}) {
-    for (const auto& layout : *list)
-      consider(layout, within(layout.chunk, stored.array.element_bytes, question.limits));
+    for (const auto& layout : *list) consider(layout, within(layout.chunk, variable.meta, question.limits));
   }
   if (variable.exists) {
     const LayoutShape chunk = is_chunked(variable.meta) ? LayoutShape(variable.meta.chunk) : LayoutShape();

@@ -44,7 +44,7 @@ class Search {
       : array_(array), unlimited_(unlimited), patterns_(patterns), limits_(limits), rank_(array.shape.rank()) {
     total_bytes_ = static_cast<double>(array.element_bytes);
     for (const Index length : array.shape) total_bytes_ *= static_cast<double>(length);
-    min_bytes_ = std::min(static_cast<double>(limits.min_chunk_bytes), total_bytes_);
+    min_bytes_ = std::min(static_cast<double>(least_chunk_bytes(limits, total_bytes_)), total_bytes_);
     max_bytes_ = static_cast<double>(limits.max_chunk_bytes);
     array_.chunk = Shape::filled(rank_, 1);
     for (const auto& pattern : patterns) pricers_.emplace_back(array_, pattern.extents, device);
@@ -310,6 +310,14 @@ class Search {
 
 }  // namespace
 
+std::uint64_t least_chunk_bytes(const SearchLimits& limits, double array_bytes) {
+  constexpr double kManyChunks = 100e3;
+  constexpr double kPage = 4 * 1024;
+  constexpr double kEnough = 64 * 1024;
+  const auto automatic = static_cast<std::uint64_t>(std::clamp(array_bytes / kManyChunks, kPage, kEnough));
+  return std::min(limits.min_chunk_bytes.value_or(automatic), limits.max_chunk_bytes);
+}
+
 std::vector<Index> axis_lattice(Index length, std::span<const Index> extents) {
   std::vector<Index> keep = {1, length};
   for (const Index extent : extents) keep.push_back(extent);
@@ -330,9 +338,9 @@ std::vector<Index> axis_lattice(Index length, std::span<const Index> extents) {
 
 SearchResult search_chunks(const StoredArray& array, const std::vector<bool>& unlimited,
                            std::span<const AccessPattern> patterns, const Device& device, const SearchLimits& limits) {
-  if (limits.min_chunk_bytes > limits.max_chunk_bytes) {
+  if (limits.min_chunk_bytes.value_or(0) > limits.max_chunk_bytes) {
     throw Error(Code::usage, fmt::format("the least chunk size {} is above the greatest {}",
-                                         format_bytes(limits.min_chunk_bytes), format_bytes(limits.max_chunk_bytes)));
+                                         format_bytes(*limits.min_chunk_bytes), format_bytes(limits.max_chunk_bytes)));
   }
   if (array.element_bytes > limits.max_chunk_bytes) {
     throw Error(Code::usage, fmt::format("one element has {} bytes, more than the greatest chunk size {}",

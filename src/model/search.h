@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "model/cost.h"
@@ -10,8 +11,8 @@
 namespace chunkwise {
 
 struct SearchLimits {
-  /// Bytes of a decoded chunk. An array smaller than the minimum may become one chunk.
-  std::uint64_t min_chunk_bytes = 64 * 1024;
+  /// Bytes of a decoded chunk. An array smaller than the minimum may become one chunk. Nothing: least_chunk_bytes().
+  std::optional<std::uint64_t> min_chunk_bytes;
   std::uint64_t max_chunk_bytes = 16 * 1024 * 1024;
   /// Bytes of full chunks over bytes of the array; edges of growing axes do not count.
   double max_padding = 1.15;
@@ -20,6 +21,10 @@ struct SearchLimits {
   /// them).
   double evenness = 0.02;
 };
+
+/// The minimum in force for an array of so many bytes: the one given, else 4 KiB (a page), raised up to 64 KiB as far
+/// as needed to keep the array below 100,000 chunks. Never above the maximum.
+std::uint64_t least_chunk_bytes(const SearchLimits& limits, double array_bytes);
 
 struct SearchResult {
   Shape chunk;

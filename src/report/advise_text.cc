@@ -135,14 +135,43 @@ std::string head_text(const Group& g) {
   return text;
 }
 
+/// Layouts of a table, with policies of equal chunks as one row; the names left out are told below the table.
+struct Rows {
+  std::vector<const Layout*> layouts;
+  std::string also;
+};
+
+Rows merge_rows(const Variable& variable) {
+  Rows rows;
+  std::vector<std::pair<const Layout*, std::string>> others;  // a row and the further policies it stands for
+  for (const auto& layout : variable.layouts) {
+    const auto same = std::find_if(rows.layouts.begin(), rows.layouts.end(), [&](const Layout* row) {
+      return row->kind == Layout::Kind::policy && layout.kind == Layout::Kind::policy && row->chunk == layout.chunk;
+    });
+    if (same == rows.layouts.end()) {
+      rows.layouts.push_back(&layout);
+      continue;
+    }
+    const auto entry = std::find_if(others.begin(), others.end(), [&](const auto& o) { return o.first == *same; });
+    if (entry == others.end()) {
+      others.emplace_back(*same, layout.name);
+    } else {
+      entry->second += ", " + layout.name;
+    }
+  }
+  for (const auto& [row, names] : others) rows.also += wrap(fmt::format("As {}: {}", row->name, names), 2);
+  return rows;
+}
+
 std::string table_text(const Variable& variable) {
   const std::size_t n_patterns = variable.patterns.size();
+  const Rows rows = merge_rows(variable);
   const auto fixed = [&] {
     TextColumn name{"layout", false, 0, {}};
     TextColumn chunks{"chunks", false, 0, {}};
-    for (const auto& layout : variable.layouts) {
-      name.cells.push_back(layout.name);
-      chunks.cells.push_back(chunk_text(layout.chunk));
+    for (const Layout* layout : rows.layouts) {
+      name.cells.push_back(layout->name);
+      chunks.cells.push_back(chunk_text(layout->chunk));
     }
     return std::vector<TextColumn>{name, chunks};
   };
@@ -151,16 +180,16 @@ std::string table_text(const Variable& variable) {
   TextColumn weighted{"weighted", true, 0, {}};
   TextColumn ratio{"ratio", true, 2, {}};
   TextColumn size{"size", true, 0, {}};
-  for (const auto& layout : variable.layouts) {
-    chunk_size.cells.push_back(layout.chunk ? brief_bytes(decoded_bytes(*layout.chunk, variable.meta.dtype.bytes))
-                                            : "-");
-    weighted.cells.push_back(brief_seconds(layout.weighted_s));
-    ratio.cells.push_back(ratio_text(worst_to_best(layout)));
-    size.cells.push_back(brief_bytes(layout.size_bytes));
+  for (const Layout* layout : rows.layouts) {
+    chunk_size.cells.push_back(layout->chunk ? brief_bytes(decoded_bytes(*layout->chunk, variable.meta.dtype.bytes))
+                                             : "-");
+    weighted.cells.push_back(brief_seconds(layout->weighted_s));
+    ratio.cells.push_back(ratio_text(worst_to_best(*layout)));
+    size.cells.push_back(brief_bytes(layout->size_bytes));
   }
   const auto pattern_column = [&](std::size_t p) {
     TextColumn column{variable.patterns[p].name, true, 0, {}};
-    for (const auto& layout : variable.layouts) column.cells.push_back(brief_seconds(layout.costs[p].seconds));
+    for (const Layout* layout : rows.layouts) column.cells.push_back(brief_seconds(layout->costs[p].seconds));
     return column;
   };
   // Four patterns fit beside the rest; more go into further tables below.
@@ -177,7 +206,7 @@ std::string table_text(const Variable& variable) {
     for (std::size_t q = p; q < std::min(n_patterns, p + kPatternsInOthers); ++q) columns.push_back(pattern_column(q));
     text += "\n" + format_table(columns);
   }
-  return text;
+  return text + rows.also;
 }
 
 /// True if the gain is beyond what the model can tell.

@@ -130,11 +130,24 @@ TEST_CASE("results obey the limits whenever they say so, at any shape, quickly")
     const double bytes = bytes_of(result.chunk, problem.array.element_bytes);
     CHECK(bytes <= 16 * 1024.0 * 1024);
     if (result.within_limits) {
-      CHECK(bytes >= std::min(64 * 1024.0, bytes_of(problem.array.shape, problem.array.element_bytes)));
+      const double total = bytes_of(problem.array.shape, problem.array.element_bytes);
+      CHECK(bytes >= std::min(static_cast<double>(least_chunk_bytes(limits, total)), total));
       CHECK(padding(problem.array.shape, result.chunk) <= 1.15 * (1 + 1e-12));
     }
     CHECK(seconds < 2);  // 0.1 s is the aim; debug builds under sanitizers on shared machines are slower
   }
+}
+
+TEST_CASE("the least chunk grows with the array") {
+  CHECK(least_chunk_bytes({}, 1e6) == 4096);
+  CHECK(least_chunk_bytes({}, 2e9) == 20000);
+  CHECK(least_chunk_bytes({}, 1e13) == 65536);
+  SearchLimits limits;
+  limits.min_chunk_bytes = 1 << 20;
+  CHECK(least_chunk_bytes(limits, 1e6) == 1 << 20);
+  limits.min_chunk_bytes.reset();
+  limits.max_chunk_bytes = 1000;
+  CHECK(least_chunk_bytes(limits, 1e6) == 1000);
 }
 
 TEST_CASE("slivers are avoided where accesses do not care") {

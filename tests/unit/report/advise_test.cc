@@ -99,7 +99,8 @@ TEST_CASE("a gain within the model's error is no reason to rewrite") {
   auto one = report(1);
   for (auto& cost : one.variables[0].layouts[0].costs) cost.seconds = 0.2;
   one.variables[0].layouts[0].weighted_s = 0.4;
-  const auto text = advise_text(one, false);
+  auto text = advise_text(one, false);
+  std::replace(text.begin(), text.end(), '\n', ' ');
   CHECK(text.find("leave it as it is") != std::string::npos);
   CHECK(text.find("To rewrite") == std::string::npos);
 }
