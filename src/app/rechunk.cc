@@ -22,7 +22,7 @@ namespace chunkwise {
 namespace {
 
 /// What libraries and the allocator will still take once work starts: thread pools, metadata caches, indexes.
-constexpr std::uint64_t kLibraries_bytes = 12u << 20;
+constexpr std::uint64_t kLibraries_bytes = 5u << 20;
 /// Addresses of source chunks and the index the target's library builds.
 constexpr std::uint64_t kBytesPerChunk = 64;
 

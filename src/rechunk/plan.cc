@@ -141,9 +141,8 @@ Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan
   needs.largest_read_bytes = decode.max_encoded_bytes(source_bytes) + 64 * 1024;
   const CodecChain::ScratchNeed to_decode = decode.scratch_need(source_bytes);
   const CodecChain::ScratchNeed to_encode = encode.scratch_need(target_bytes);
-  needs.worker = largest(decode.scratch_need(source_bytes), encode.scratch_need(target_bytes));
-  needs.worker.codec_bytes =
-      decode.scratch_need(source_bytes).codec_bytes + encode.scratch_need(target_bytes).codec_bytes;
+  needs.worker = largest(to_decode, to_encode);
+  needs.worker.codec_bytes = to_decode.codec_bytes + to_encode.codec_bytes;
   needs.least_tile_bytes = shape_bytes(least, target.dtype.bytes) + bookkeeping_bytes(source, cut, least);
   plan.largest_read_bytes = needs.largest_read_bytes;
   plan.decoded_bytes = shape_bytes(target.shape, target.dtype.bytes);
@@ -258,6 +257,38 @@ Shape choose_tile(const ArrayMeta& source, const ArrayMeta& target, std::uint64_
   return best;
 }
 
+namespace {
+
+/// Chooses all tiles for a read-ahead of this size; `room_bytes` is for tiles and what the read-ahead has above its
+/// least.
+void choose_tiles(const std::vector<PlanInput>& arrays, std::uint64_t read_ahead_bytes, std::uint64_t least_read_ahead,
+                  std::uint64_t room_bytes, Plan& plan) {
+  plan.read_ahead_bytes = read_ahead_bytes;
+  plan.tiles_bytes = room_bytes - (read_ahead_bytes - least_read_ahead);
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    ArrayPlan& array = plan.arrays[i];
+    if (array.kind != ArrayPlan::Kind::rewrite) continue;
+    const ArrayMeta& source = *arrays[i].source;
+    const ArrayMeta& target = *arrays[i].target;
+    set_tile(source, target, choose_tile(source, target, plan.tiles_bytes), array);
+    // Two tiles in flight overlap decoding with encoding; worth it while it costs at most a few percent more reads.
+    ArrayPlan half = array;
+    set_tile(source, target, choose_tile(source, target, plan.tiles_bytes / 2), half);
+    if (2 * half.tile_bytes <= plan.tiles_bytes && half.n_tiles > 1 &&
+        static_cast<double>(half.n_source_reads) <= 1.03 * static_cast<double>(array.n_source_reads))
+      array = half;
+  }
+}
+
+double total_reads(const Plan& plan) {
+  double bytes = 0;
+  for (const ArrayPlan& array : plan.arrays)
+    if (array.kind == ArrayPlan::Kind::rewrite) bytes += static_cast<double>(array.decoded_bytes) * array.passes;
+  return bytes;
+}
+
+}  // namespace
+
 Plan make_plan(const std::vector<PlanInput>& arrays, const PlanRequest& request) {
   Plan plan;
   plan.memory_bytes = request.memory_bytes;
@@ -302,24 +333,14 @@ Plan make_plan(const std::vector<PlanInput>& arrays, const PlanRequest& request)
   while (plan.n_threads > 1 && fixed(plan.n_threads) + least_tile > request.memory_bytes) --plan.n_threads;
   plan.worker_bytes = worker;
   const std::uint64_t spare = request.memory_bytes - fixed(plan.n_threads) - least_tile;
-  plan.read_ahead_bytes = least_read_ahead + std::min<std::uint64_t>(spare / 8, 48 * kMiB);
-  plan.tiles_bytes = request.memory_bytes - (fixed(plan.n_threads) - least_read_ahead) - plan.read_ahead_bytes;
-
-  for (std::size_t i = 0; i < arrays.size(); ++i) {
-    ArrayPlan& array = plan.arrays[i];
-    if (array.kind != ArrayPlan::Kind::rewrite) continue;
-    const ArrayMeta& source = *arrays[i].source;
-    const ArrayMeta& target = *arrays[i].target;
-    const Shape whole_memory = choose_tile(source, target, plan.tiles_bytes);
-    set_tile(source, target, whole_memory, array);
-    // Two tiles in flight overlap decoding with encoding; worth it while it costs at most a few percent more reads.
-    ArrayPlan half = array;
-    set_tile(source, target, choose_tile(source, target, plan.tiles_bytes / 2), half);
-    if (2 * half.tile_bytes <= plan.tiles_bytes && half.n_tiles > 1 &&
-        static_cast<double>(half.n_source_reads) <= 1.03 * static_cast<double>(array.n_source_reads))
-      array = half;
-  }
-  return plan;
+  // A long read-ahead hides the disk; a short one leaves more for tiles. The long one wins unless the source would be
+  // read noticeably more often.
+  Plan longer = plan;
+  choose_tiles(arrays, least_read_ahead + std::min<std::uint64_t>(spare / 8, 48 * kMiB), least_read_ahead,
+               spare + least_tile, longer);
+  choose_tiles(arrays, least_read_ahead + std::min<std::uint64_t>(spare / 64, 4 * kMiB), least_read_ahead,
+               spare + least_tile, plan);
+  return total_reads(longer) > 1.05 * total_reads(plan) ? plan : longer;
 }
 
 }  // namespace chunkwise
