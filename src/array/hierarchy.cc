@@ -13,6 +13,14 @@ std::string base_name(const std::string& path) {
   return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
+const ArrayNode* find_array(const Hierarchy& tree, const std::string& path) {
+  if (tree.nameless && tree.arrays.size() == 1) return &tree.arrays[0];
+  for (const ArrayNode& array : tree.arrays) {
+    if (array.meta.path == path) return &array;
+  }
+  return nullptr;
+}
+
 const Attribute* find_attribute(const std::vector<Attribute>& attributes, std::string_view name) {
   for (const Attribute& attribute : attributes) {
     if (attribute.name == name) return &attribute;

@@ -57,6 +57,9 @@ struct Hierarchy {
   std::vector<UnsupportedNode> unsupported;
   bool consolidated = false;   // Zarr: consolidated metadata was present
   bool classic_model = false;  // netCDF: _nc3_strict
+  /// Zarr: the dataset is one array without a group. Its path is made up from the name the dataset has, so it changes
+  /// with that.
+  bool nameless = false;
   std::shared_ptr<const Native> native;
 };
 
@@ -64,6 +67,8 @@ struct Hierarchy {
 std::string parent_path(const std::string& path);
 /// "/a/b/c" -> "c".
 std::string base_name(const std::string& path);
+/// The array of that path, of a nameless hierarchy its only array whatever the path. Null if none.
+const ArrayNode* find_array(const Hierarchy& tree, const std::string& path);
 const Attribute* find_attribute(const std::vector<Attribute>& attributes, std::string_view name);
 /// The dimension `name` as an array in `group_path` sees it: in that group or the nearest group above. Null if none.
 const Dimension* find_dimension(const Hierarchy& tree, const std::string& group_path, std::string_view name);

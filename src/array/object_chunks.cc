@@ -167,9 +167,9 @@ class ObjectReader final : public Reader {
   const Hierarchy& tree() const override { return tree_; }
 
   std::unique_ptr<ArraySource> open_array(const std::string& path) const override {
-    const auto node = nodes_.find(path);
+    const auto node = tree_.nameless ? nodes_.begin() : nodes_.find(path);
     if (node == nodes_.end()) no_such_array(path, keys_);
-    return std::make_unique<ObjectSource>(store_, node->second->meta, keys_.at(path));
+    return std::make_unique<ObjectSource>(store_, node->second->meta, keys_.at(node->first));
   }
 
  private:

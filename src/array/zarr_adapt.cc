@@ -182,9 +182,8 @@ void check_zarr_array(const ArrayMeta& meta, const char* format, bool (*has_spel
 }
 
 bool is_single_array(const Hierarchy& tree) {
-  const auto* native = dynamic_cast<const ZarrTree*>(tree.native.get());
-  return native != nullptr && native->single_array && tree.arrays.size() == 1 && tree.groups.size() == 1 &&
-         tree.groups[0].attributes.empty() && parent_path(tree.arrays[0].meta.path) == "/";
+  return tree.nameless && tree.arrays.size() == 1 && tree.groups.size() == 1 && tree.groups[0].attributes.empty() &&
+         parent_path(tree.arrays[0].meta.path) == "/";
 }
 
 std::string node_key(const Hierarchy& tree, const std::string& path) {

@@ -36,7 +36,7 @@ AttributeValue in_array_type(const AttributeValue& value, const DType& dtype);
 /// `has_spelling` tells whether the format can write a codec.
 void check_zarr_array(const ArrayMeta& meta, const char* format, bool (*has_spelling)(const std::string& codec));
 
-/// True if the hierarchy came from a store that is a single array and still is nothing else.
+/// True if the hierarchy is nameless and still is nothing but one array: it is written as one again.
 bool is_single_array(const Hierarchy& tree);
 /// "/a/b" -> "a/b"; the array of a single-array store -> "".
 std::string node_key(const Hierarchy& tree, const std::string& path);

@@ -48,8 +48,6 @@ struct ZarrArray : ArrayOrigin {
 
 /// Of a hierarchy.
 struct ZarrTree : Native {
-  /// The store is one array, not a group; the array's path is "/" + the store's name.
-  bool single_array = false;
   /// The format the data came from first: "nc4". Empty if that was Zarr.
   std::string source;
 };

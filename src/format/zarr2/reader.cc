@@ -197,11 +197,7 @@ class TreeReader {
       if (error.code() != Code::unsupported) throw error.in(metadata_key(node, kArray));
       tree_.unsupported.push_back({path, error.what()});
     }
-    if (alone) {
-      auto native = std::make_shared<ZarrTree>();
-      native->single_array = true;
-      tree_.native = std::move(native);
-    }
+    tree_.nameless = alone;
   }
 
   void read_dims(const Documents& documents, const std::string& hint_path, Json& attributes,

@@ -54,11 +54,7 @@ class TreeReader {
     }
     add_node("", *root);
     if (!alone_) add_members(*root);
-    if (alone_) {
-      auto native = std::make_shared<ZarrTree>();
-      native->single_array = true;
-      tree_.native = std::move(native);
-    }
+    tree_.nameless = alone_;
     complete_tree(tree_);
     hints_.apply(tree_);
     collect_dimensions(tree_);
