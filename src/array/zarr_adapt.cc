@@ -65,7 +65,7 @@ void adapt_array(ArrayNode& node, AdaptReport& report) {
     native->storage = meta.storage;
     meta.storage = Storage::chunked;
     meta.chunk = default_object_chunk(meta.shape, meta.dtype.bytes);
-    if (meta.shape.rank() > 0) {
+    if (meta.grid().n_chunks() > 1) {
       report.notes.push_back(
           fmt::format("{}: has no chunks in the source, gets chunks of {}", meta.path, to_string(meta.chunk)));
     }
