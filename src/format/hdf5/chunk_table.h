@@ -33,13 +33,13 @@ class ChunkTable {
   std::uint64_t stored_bytes() const { return stored_bytes_; }
 
  private:
+  void check_count(Index n_indexed, const ArrayMeta& meta) const;
+
   std::vector<Entry> entries_;
   std::vector<Index> ids_;  // of entries_, ascending; empty if all chunks are stored
   std::uint64_t stored_bytes_ = 0;
 };
 
-/// H5Dget_storage_size that tells an error from nothing stored. Throws Error{corrupt}.
-std::uint64_t storage_bytes(const Lock& lock, hid_t dataset, const ArrayMeta& meta);
 /// H5Dget_num_chunks. Throws Error{corrupt}.
 Index count_chunks(const Lock& lock, hid_t dataset, const ArrayMeta& meta);
 

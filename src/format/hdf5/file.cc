@@ -107,7 +107,7 @@ std::shared_ptr<File> File::create(const std::string& path, const CreateOptions&
     static_cast<void>(try_lock(driver.fd, LOCK_EX));
     file->userblock_bytes_ = options.userblock.size();
     write_all(driver.fd, options.userblock.data(), options.userblock.size(), 0);
-    driver.eof = options.userblock.size();
+    // To the driver the file is still empty: only then the library begins a new one.
 
     const Lock lock;
     const Hid fapl = access_list(lock, driver);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "array/meta.h"
@@ -21,6 +22,13 @@ std::uint64_t linear_bytes(const ArrayMeta& meta);
 
 /// Throws Error{internal} unless meta's chunks are runs of bytes without codecs, clipped at the end.
 void check_linear(const ArrayMeta& meta);
+
+/// H5Dget_storage_size that tells an error from nothing stored. Throws Error{corrupt}.
+std::uint64_t storage_bytes(const Lock& lock, hid_t dataset, const ArrayMeta& meta);
+
+/// Absolute address (user block included) of a contiguous dataset's first byte; nothing if it is not allocated. Throws
+/// Error{corrupt}.
+std::optional<std::uint64_t> contiguous_address(const Lock& lock, hid_t dataset, const ArrayMeta& meta);
 
 /// The dataset's own element type, for transfers without conversion. Throws Error{unsupported} if elements are of
 /// variable length or references into the file.

@@ -109,8 +109,8 @@ std::uint64_t allocate(Runs& runs, File& file) {
   const Lock lock;
   if (const std::uint64_t known = runs.address; known != HADDR_UNDEF) return known;
   const std::string what = fmt::format("cannot allocate {}", runs.meta.path);
-  haddr_t address = H5Dget_offset(runs.dataset.get());
-  if (address == HADDR_UNDEF) {
+  auto address = contiguous_address(lock, runs.dataset.get(), runs.meta);
+  if (!address) {
     checked(lock, H5Fflush(file.id(), H5F_SCOPE_LOCAL), what);
     const Hid type = plain_type(lock, runs.dataset.get(), runs.meta);
     const Hid one = owned(lock, H5Dget_space(runs.dataset.get()), what);
@@ -124,12 +124,12 @@ std::uint64_t allocate(Runs& runs, File& file) {
     const std::vector<std::byte> element(runs.meta.dtype.bytes);
     const RawCapture capture(lock, file, nullptr);
     checked(lock, H5Dwrite(runs.dataset.get(), type.get(), memory.get(), one.get(), H5P_DEFAULT, element.data()), what);
-    address = H5Dget_offset(runs.dataset.get());
-    if (address == HADDR_UNDEF) throw library_error(lock, what, Code::internal);
+    address = contiguous_address(lock, runs.dataset.get(), runs.meta);
+    if (!address) throw Error(Code::internal, what);
     runs.ours_to_fill = true;
   }
-  runs.address = address;
-  return address;
+  runs.address = *address;
+  return *address;
 }
 
 void fill_unwritten(const Runs& runs, File& file) {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <optional>
 
+#include "base/checked.h"
 #include "base/sizes.h"
 #include "codec/chain.h"
 #include "format/hdf5/chunk_table.h"
@@ -113,27 +115,24 @@ class ContiguousSource final : public RangeSource {
  public:
   ContiguousSource(const Lock& lock, std::shared_ptr<File> file, Hid dataset, ArrayMeta meta)
       : RangeSource(std::move(file), std::move(dataset), std::move(meta)) {
-    address_ = H5Dget_offset(dataset_.get());
-    if (address_ == HADDR_UNDEF) {
-      if (H5Eget_num(H5E_DEFAULT) > 0) throw library_error(lock, fmt::format("cannot locate {}", meta_.path));
-      return;
-    }
+    address_ = contiguous_address(lock, dataset_.get(), meta_);
+    if (!address_) return;
     meta_.stored_bytes = linear_bytes(meta_);
     meta_.n_stored_chunks = grid_.n_chunks();
   }
 
   ChunkRef locate(ChunkId id) const override {
     check_id(id, grid_);
-    if (address_ == HADDR_UNDEF) return Absent{};
+    if (!address_) return Absent{};
     const LinearRange range = linear_range(grid_, id, meta_.dtype.bytes);
-    const StoredAt at{address_ + range.offset_bytes, range.size_bytes, 0};
-    if (at.offset_bytes < address_) check_in_file({file_bytes_ + 1, 0, 0}, file_bytes_, id, meta_);
+    const auto begin = checked_add(*address_, range.offset_bytes);
+    const StoredAt at{begin.value_or(std::numeric_limits<std::uint64_t>::max()), range.size_bytes, 0};
     check_in_file(at, file_bytes_, id, meta_);
     return at;
   }
 
  private:
-  std::uint64_t address_ = HADDR_UNDEF;  // absolute: the library counts the user block in
+  std::optional<std::uint64_t> address_;
 };
 
 // In the object header: at most 64 KiB, so it is read at opening.
@@ -217,8 +216,13 @@ std::unique_ptr<ArraySource> make_source(std::shared_ptr<File> file, Hid dataset
 
 void count_stored(const Lock& lock, hid_t dataset, ArrayMeta& meta) {
   const ChunkGrid grid = meta.grid();
-  meta.stored_bytes = storage_bytes(lock, dataset, meta);
+  meta.stored_bytes = 0;
   meta.n_stored_chunks = 0;
+  const std::string what = fmt::format("cannot read the creation properties of {}", meta.path);
+  const Hid dcpl = owned(lock, H5Dget_create_plist(dataset), what);
+  // The library cannot tell the size of a virtual dataset.
+  if (checked(lock, H5Pget_layout(dcpl.get()), what) == H5D_VIRTUAL) return;
+  meta.stored_bytes = storage_bytes(lock, dataset, meta);
   if (meta.stored_bytes == 0) return;
   if (meta.storage != Storage::chunked) {
     meta.n_stored_chunks = grid.n_chunks();
