@@ -47,7 +47,8 @@ std::size_t keep_entries(const Lock& lock, hid_t type, std::vector<std::byte>& d
     std::byte* const entry = data.data() + i * size_bytes;
     bool keep = true;
     visit_references(lock, type, entry, 1, [&](hobj_ref_t& reference) {
-      keep &= objects.move(lock, reference) == ObjectMap::Answer::moved;
+      const ObjectMap::Answer answer = objects.move(lock, reference);
+      keep &= answer == ObjectMap::Answer::moved || answer == ObjectMap::Answer::empty;
       return Kept::yes;
     });
     if (!keep) continue;

@@ -27,23 +27,6 @@ herr_t collect_entry(hid_t, const char* name, const H5A_info_t* info, void* entr
   }
 }
 
-bool tracks_attribute_order(hid_t object) {
-  hid_t list = H5I_INVALID_HID;
-  switch (H5Iget_type(object)) {
-    case H5I_GROUP:
-      list = H5Gget_create_plist(object);
-      break;
-    case H5I_DATASET:
-      list = H5Dget_create_plist(object);
-      break;
-    default:
-      return false;
-  }
-  const Hid creation(list);
-  unsigned flags = 0;
-  return creation && H5Pget_attr_creation_order(creation.get(), &flags) >= 0 && (flags & H5P_CRT_ORDER_TRACKED) != 0;
-}
-
 /// Shape and number of elements of an attribute's dataspace (not null). Throws Error{corrupt}.
 std::pair<Shape, std::uint64_t> extent(const Lock& lock, hid_t space, const std::string& name) {
   std::array<hsize_t, H5S_MAX_RANK> dims{};
@@ -186,9 +169,26 @@ bool is_hidden_attribute(std::string_view name) {
   return std::find(kHidden.begin(), kHidden.end(), name) != kHidden.end();
 }
 
+bool tracks_attribute_order(const Lock&, hid_t object) {
+  hid_t list = H5I_INVALID_HID;
+  switch (H5Iget_type(object)) {
+    case H5I_GROUP:
+      list = H5Gget_create_plist(object);
+      break;
+    case H5I_DATASET:
+      list = H5Dget_create_plist(object);
+      break;
+    default:
+      return false;
+  }
+  const Hid creation(list);
+  unsigned flags = 0;
+  return creation && H5Pget_attr_creation_order(creation.get(), &flags) >= 0 && (flags & H5P_CRT_ORDER_TRACKED) != 0;
+}
+
 std::vector<AttributeEntry> list_attributes(const Lock& lock, hid_t object) {
   std::vector<AttributeEntry> entries;
-  const H5_index_t index = tracks_attribute_order(object) ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
+  const H5_index_t index = tracks_attribute_order(lock, object) ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
   hsize_t position = 0;
   checked(lock, H5Aiterate2(object, index, H5_ITER_INC, &position, collect_entry, &entries),
           "cannot list the attributes");

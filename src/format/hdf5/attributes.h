@@ -14,6 +14,9 @@ namespace chunkwise::hdf5 {
 /// part of the neutral form.
 bool is_hidden_attribute(std::string_view name);
 
+/// True if a group or dataset remembers in which order its attributes were made.
+bool tracks_attribute_order(const Lock& lock, hid_t object);
+
 struct AttributeEntry {
   std::string name;
   std::uint64_t data_bytes = 0;  // as stored

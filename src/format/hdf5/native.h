@@ -14,7 +14,7 @@ namespace chunkwise::hdf5 {
 /// Of Hierarchy::native.
 struct FileNative : Native {
   std::shared_ptr<File> file;
-  /// An attribute does not fit an object header message (64 KiB): only files of version 1.8 and up hold it.
+  /// An attribute passes 64 KiB on an object that does not track their order: only files of version 1.8 hold that.
   bool has_large_attributes = false;
 };
 

@@ -156,7 +156,8 @@ class Walk {
   std::vector<Attribute> read_attributes(hid_t object, const std::string& path) {
     std::vector<Attribute> attributes;
     for (auto& [name, data_bytes] : list_attributes(lock_, object)) {
-      records_.has_large_attributes |= data_bytes > kLargeAttributeBytes;
+      if (data_bytes > kLargeAttributeBytes && !tracks_attribute_order(lock_, object))
+        records_.has_large_attributes = true;
       if (is_hidden_attribute(name)) continue;
       auto native = std::make_shared<AttributeNative>();
       native->file = file_;
