@@ -137,7 +137,7 @@ def test_c06_attribute_types_through_json(t):
         by_zarr_and_back(t, src, version + ".nc", version)
         header_equal(t, version, src, t / (version + ".nc"))
         node = zarr.open_group(str(t / (version + ".nc.zarr")))["v"]
-        t.equal("0.1f for readers of " + version, 0.1, node.attrs["tenth"])
+        t.check(np.float32(node.attrs["tenth"]) == np.float32(0.1), "0.1f for readers of %s" % version)
         t.equal("valid_range for readers of " + version, [-100, 100], node.attrs["valid_range"])
 
 
@@ -384,7 +384,7 @@ def test_c47_absent_is_not_unreadable(t):
     t.check("1 of 4" in result.err + result.out, "no word about '1 of 4' chunks: %s%s" % (result.out, result.err))
     src, chunk = make("half.zarr")
     chunk.write_bytes(chunk.read_bytes()[:-10])
-    t.refused("rechunk", src, t / "o2.zarr", "-c", "8,2", code=5, says=("1.1",))
+    t.refused("rechunk", src, t / "o2.zarr", "-c", "8,2", code=5, says=(("1.1", "1 x 1"),))
     src, chunk = make("folder.zarr")
     chunk.unlink()
     chunk.mkdir()

@@ -6,12 +6,13 @@ checkout. `--table FILE` also writes the table as Markdown. Other arguments choo
 
 import json
 import os
-import subprocess
+import signal
 import sys
 import tempfile
 from pathlib import Path
 
 import harness
+import judges
 
 FOLDERS = ("netcdf-c", "netcdf4-python", "gdal-netcdf", "hdf5-h5repack", "pyfive", "jhdf", "gdal-zarr", "zarr-python-2")
 LIMIT_S = 20
@@ -41,12 +42,23 @@ def inputs(root):
 
 
 def judge(function, a, b):
-    """Runs a comparison in a process of its own: the judges may crash on such files."""
-    done = subprocess.run([sys.executable, HERE / "judges.py", function, a, b], capture_output=True, text=True,
-                          timeout=120)
-    if done.returncode:
-        return None, (done.stderr.strip().splitlines() or ["died of signal %d" % -done.returncode])[-1]
-    return json.loads(done.stdout), ""
+    """Runs a comparison in a process of its own, as the judges may crash on such files. (differences, what stopped it)"""
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(120)
+        try:
+            answer = [function(a, b), ""]
+        except BaseException as error:
+            answer = [None, "%s: %s" % (type(error).__name__, str(error).splitlines()[0][:200] if str(error) else "")]
+        with os.fdopen(write_end, "w") as pipe:
+            json.dump(answer, pipe, default=str)
+        os._exit(0)
+    os.close(write_end)
+    with os.fdopen(read_end) as pipe:
+        text = pipe.read()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return tuple(json.loads(text)) if status == 0 else (None, "died of signal %d" % -status)
 
 
 def sentence(result):
@@ -88,10 +100,11 @@ def examine(path, scratch):
         failures.append("left behind: %s" % left)
     if done.code != 0:
         return "refused %s" % done.code, sentence(done) or "", failures
-    differences, trouble = judge("zarr_trees" if is_store else "h5_files", path, target)
+    compare = judges.zarr_trees if is_store else judges.h5_files
+    differences, trouble = judge(compare, path, target)
     if differences is None:
         # The judge cannot read the original; then it must at least not be the copy alone that stops it.
-        original, _ = judge("zarr_trees" if is_store else "h5_files", path, path)
+        original, _ = judge(compare, path, path)
         if original is not None:
             failures.append("the judge cannot read the result: " + trouble)
         return "succeeded", "not judged: " + trouble, failures

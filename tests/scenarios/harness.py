@@ -201,7 +201,7 @@ def main(names):
     if "CHUNKWISE_BIN" not in os.environ or not os.access(binary("rechunk"), os.X_OK):
         print("SKIPPED: CHUNKWISE_BIN names no folder with rechunk and chunkadvise")
         sys.exit(77)
-    wanted = [a for a in sys.argv[1:] if not a.startswith("-")]
+    wanted = [a for a in sys.argv[1:] if a.isidentifier()]
     tests = [(n, f) for n, f in names.items() if n.startswith("test_") and callable(f)]
     if wanted:
         tests = [(n, f) for n, f in tests if any(w in n for w in wanted)]

@@ -1,7 +1,6 @@
 """Every direction between netCDF-4, HDF5, Zarr v2 and Zarr v3: nothing is lost, as the libraries of others see it."""
 
 import h5py
-import numpy as np
 import zarr
 
 import harness
@@ -9,6 +8,8 @@ import judges
 import sample_tree
 
 GROUPS, VARIABLES = sample_tree.make_tree()
+# How netCDF-C keeps dimensions in HDF5; ncdump -h judges those, versions of the libraries differ in the rest.
+HIDDEN = ("_NCProperties", "_Netcdf4Dimid", "_Netcdf4Coordinates", "REFERENCE_LIST")
 PLAIN_GROUPS = [None, "/obs", "/obs/deep"]
 
 
@@ -35,8 +36,7 @@ def directions_from(t, source):
             t.none(what + ", consolidated", consolidated(out, target))
         # What is fill and what is missing cannot be told apart in Zarr v2.
         vague = ("gaps",) if "zarr2" in (source, target) else ()
-        t.none(what, judges.xarray_groups(path, out, PLAIN_GROUPS, vague, skip_dims_of=("lat_bnds",) if source == "h5" else (),
-                                           skip_attributes=("nothing",)))
+        t.none(what, judges.xarray_groups(path, out, PLAIN_GROUPS, vague, skip_attributes=("nothing",)))
 
 
 def consolidated(out, target):
@@ -75,7 +75,7 @@ def there_and_back(t, by):
     t.none("ncdump -h after %s" % by, judges.text_differences(judges.ncdump_header(path), judges.ncdump_header(back)))
     t.none("nc4 to %s to nc4" % by, sample_tree.check("nc4", back, GROUPS, VARIABLES, "nc4"))
     t.none("nc4 to %s to nc4, all but the layout" % by,
-           judges.h5_files(path, back, layout=False, ignore=("_NCProperties", "_Netcdf4Dimid", "_Netcdf4Coordinates")))
+           judges.h5_files(path, back, layout=False, order=False, ignore=HIDDEN))
 
 
 def test_nc4_by_zarr3_and_back(t):
@@ -96,13 +96,10 @@ def test_other_chunks_in_every_direction(t):
                                if suffix != "zarr" else "zstd:1", go_on=True)
             if result.code != 0:
                 continue
+            t.none("%s to %s, cut anew" % (source, target), sample_tree.check(target, out, GROUPS, VARIABLES, source, False))
             opened = zarr.open_group(str(out), mode="r") if suffix == "zarr" else h5py.File(out)
-            for v in VARIABLES:
-                data = opened[v.path.lstrip("/")]
-                t.check(judges.same_values(v.data, np.asarray(data[...])),
-                        "%s to %s, cut anew: %s differs" % (source, target, v.path))
-                if v.dims == ("time", "lat", "lon"):
-                    t.equal("%s to %s: chunks of %s" % (source, target, v.path), (3, 4, 5), data.chunks)
+            chunks = {v.path: opened[v.path.lstrip("/")].chunks for v in VARIABLES if v.dims == ("time", "lat", "lon")}
+            t.equal("chunks, %s to %s" % (source, target), dict.fromkeys(chunks, (3, 4, 5)), chunks)
 
 
 if __name__ == "__main__":
