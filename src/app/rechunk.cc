@@ -77,8 +77,7 @@ void refuse_losses(const std::vector<Loss>& losses) {
 std::uint64_t planned_base_bytes(const std::vector<PlanInput>& inputs) {
   std::uint64_t most_chunks = 0;
   for (const PlanInput& input : inputs)
-    most_chunks = std::max(most_chunks, static_cast<std::uint64_t>(input.source->grid().n_chunks()) +
-                                            static_cast<std::uint64_t>(input.target->grid().n_chunks()));
+    most_chunks = std::max(most_chunks, static_cast<std::uint64_t>(input.source->n_stored_chunks));
   return resident_bytes() + kLibraries_bytes + kBytesPerChunk * most_chunks;
 }
 

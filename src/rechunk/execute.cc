@@ -47,6 +47,7 @@ struct ArrayRun {
   CodecChain decode;
   CodecChain encode;
   std::vector<std::byte> fill;  // of the source, in the target's byte order
+  std::vector<std::byte> target_fill;
   bool absent_stays_absent = false;
   ChunkGrid tiles;
 };
@@ -193,7 +194,8 @@ class Execution {
     array->source = &cut_as_planned(*array->uncut, plan, array->cut);
     array->sink = writer_.open_array(target.path);
     array->fill = fill_in_order(sources_[index], target.layout.byte_order);
-    array->absent_stays_absent = array->fill == fill_in_order(target, target.layout.byte_order);
+    array->target_fill = fill_in_order(target, target.layout.byte_order);
+    array->absent_stays_absent = array->fill == array->target_fill;
     if (plan.kind == ArrayPlan::Kind::rewrite) {
       array->decode = CodecChain(sources_[index].codecs, sources_[index].dtype.bytes);
       array->encode = CodecChain(target.codecs, target.dtype.bytes);
@@ -395,8 +397,15 @@ class Execution {
       copy.element = target.dtype.element();
       copy_box(copy, tile.elements.data(), gathered.data());
       if (overhangs && target.pads_edges)
-        fill_outside(stored_box, box, target.layout, fill_in_order(target, target.layout.byte_order), gathered.data());
+        fill_outside(stored_box, box, target.layout, array.target_fill, gathered.data());
       decoded = gathered.view();
+    }
+    // What reads the same unwritten need not be written.
+    if (target.storage == Storage::chunked && !target.fill.empty() && all_equal(decoded, array.target_fill)) {
+      ++worker.totals.n_chunks_absent;
+      if (is_sampled(grid, id)) keep_proof(array.index, {id, 0, true});
+      worker.totals.gather_s += seconds_since(begin);
+      return;
     }
     if (is_sampled(grid, id)) keep_proof(array.index, {id, XXH3_64bits(decoded.data(), decoded.size()), false});
     worker.totals.gather_s += seconds_since(begin);
@@ -563,13 +572,6 @@ const ArraySource& cut_as_planned(const ArraySource& source, const ArrayPlan& pl
   if (source.meta().storage != Storage::contiguous || plan.source_chunk == source.meta().chunk) return source;
   own = cut_linear(source, plan.source_chunk);
   return *own;
-}
-
-std::vector<std::byte> fill_in_order(const ArrayMeta& meta, ByteOrder order) {
-  if (meta.fill.empty()) return std::vector<std::byte>(meta.dtype.bytes);
-  std::vector<std::byte> fill = meta.fill;
-  if (order != meta.layout.byte_order) std::reverse(fill.begin(), fill.end());
-  return fill;
 }
 
 ExecuteResult execute(const Plan& plan, const Reader& reader, const std::vector<ArrayMeta>& sources, Writer& writer,

@@ -24,7 +24,7 @@ struct StageTotals {
   std::uint64_t written_bytes = 0;
   Index n_chunks_read = 0;
   Index n_chunks_written = 0;
-  Index n_chunks_absent = 0;  // target chunks left unwritten because nothing was written in the source
+  Index n_chunks_absent = 0;  // target chunks left unwritten because all of them is fill
 
   StageTotals& operator+=(const StageTotals& other);
 };
@@ -61,8 +61,5 @@ bool is_sampled(const ChunkGrid& grid, ChunkId id);
 
 /// The array's source as the plan wants it cut. `own` keeps the uncut source alive.
 const ArraySource& cut_as_planned(const ArraySource& source, const ArrayPlan& plan, std::unique_ptr<ArraySource>& own);
-
-/// The fill of `meta` as dtype.bytes bytes in `order`; zeros where undefined.
-std::vector<std::byte> fill_in_order(const ArrayMeta& meta, ByteOrder order);
 
 }  // namespace chunkwise

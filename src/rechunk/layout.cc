@@ -247,7 +247,10 @@ ChunkSpec parse_chunk_spec(const std::string& text) {
     const std::size_t slash = part.rfind('/');
     if (slash == std::string::npos || slash == 0)
       bad_chunks(text, fmt::format("'{}' is not a dimension with a length", part));
-    spec.lengths.push_back({part.substr(0, slash), parse_length(text, part.substr(slash + 1))});
+    const std::string dim = part.substr(0, slash);
+    for (const ChunkSpec::Length& other : spec.lengths)
+      if (other.dim == dim) bad_chunks(text, fmt::format("'{}' has two lengths", dim));
+    spec.lengths.push_back({dim, parse_length(text, part.substr(slash + 1))});
   }
   return spec;
 }

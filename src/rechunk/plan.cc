@@ -114,7 +114,10 @@ Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan
   plan.path = target.path;
   plan.n_target_chunks = target.grid().n_chunks();
   plan.source_chunk = source.chunk;
-  const bool empty = product(source.shape) == 0;
+  // Nothing to move: no elements, or none ever written and both sides read them alike.
+  const bool empty = product(source.shape) == 0 ||
+                     (source.n_stored_chunks == 0 && fill_in_order(source, target.layout.byte_order) ==
+                                                         fill_in_order(target, target.layout.byte_order));
   if (empty || copies_encoded(source, target)) {
     plan.kind = empty ? ArrayPlan::Kind::nothing : ArrayPlan::Kind::copy_chunks;
     if (empty) return needs;
@@ -166,6 +169,13 @@ void set_tile(const ArrayMeta& source, const ArrayMeta& target, const Shape& til
 }
 
 }  // namespace
+
+std::vector<std::byte> fill_in_order(const ArrayMeta& meta, ByteOrder order) {
+  if (meta.fill.empty()) return std::vector<std::byte>(meta.dtype.bytes);
+  std::vector<std::byte> fill = meta.fill;
+  if (order != meta.layout.byte_order) std::reverse(fill.begin(), fill.end());
+  return fill;
+}
 
 Index reads_along_axis(Index extent, Index source_chunk, Index tile) {
   if (extent == 0) return 0;

@@ -12,7 +12,7 @@ namespace chunkwise {
 /// How one array is rewritten.
 struct ArrayPlan {
   enum class Kind {
-    nothing,      // no elements
+    nothing,      // no elements, or none ever written
     copy_chunks,  // grids and codecs agree: encoded chunks move as they are
     rewrite,      // decode, gather, encode
   };
@@ -68,6 +68,9 @@ Shape choose_tile(const ArrayMeta& source, const ArrayMeta& target, std::uint64_
 
 /// How a contiguous source is cut for tiles of this shape: runs of bytes of about 1 MiB that do not straddle tiles.
 Shape linear_cut(const ArrayMeta& source, const Shape& tile);
+
+/// The fill of `meta` as dtype.bytes bytes in `order`; zeros where undefined.
+std::vector<std::byte> fill_in_order(const ArrayMeta& meta, ByteOrder order);
 
 /// Sum over the tiles along one axis of the source chunks each touches.
 Index reads_along_axis(Index extent, Index source_chunk, Index tile);

@@ -94,8 +94,7 @@ void check_stop(const std::stop_token& stop) {
 void check_tree(const Hierarchy& got, const Hierarchy& wanted) {
   for (const ArrayNode& node : wanted.arrays) {
     const ArrayNode* found = find_array(got, node.meta.path);
-    if (found == nullptr)
-      throw Error(Code::mismatch, fmt::format("{} is missing in the target", node.meta.path));
+    if (found == nullptr) throw Error(Code::mismatch, fmt::format("{} is missing in the target", node.meta.path));
     if (found->meta.dtype != node.meta.dtype || found->meta.shape != node.meta.shape)
       throw Error(Code::mismatch,
                   fmt::format("{} is {} {} in the target, not {} {}", node.meta.path, found->meta.dtype.name(),

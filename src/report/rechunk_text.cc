@@ -20,7 +20,7 @@ std::string layout_of(const ArrayMeta& meta) {
 std::string how(const ArrayPlan& plan) {
   switch (plan.kind) {
     case ArrayPlan::Kind::nothing:
-      return "no elements";
+      return "nothing to move: no element was ever written";
     case ArrayPlan::Kind::copy_chunks:
       return "encoded chunks copied as they are";
     case ArrayPlan::Kind::rewrite:
@@ -46,7 +46,11 @@ std::string rechunk_text(const RechunkReport& report, bool verbose) {
       out += fmt::format("      {}\n", after);
     else
       out += fmt::format("      {}\n   -> {}\n", before, after);
-    if (variable.plan.kind != ArrayPlan::Kind::nothing) out += fmt::format("      {}\n", how(variable.plan));
+    const Index n_chunks = variable.source.grid().n_chunks();
+    if (variable.source.n_stored_chunks < n_chunks)
+      out += fmt::format("      {} of {} chunks absent in the source, read as fill\n",
+                         format_count(n_chunks - variable.source.n_stored_chunks), format_count(n_chunks));
+    if (n_chunks > 0) out += fmt::format("      {}\n", how(variable.plan));
   }
   if (report.variables.size() > kMostVariables)
     out += fmt::format("  ... and {} more variables\n", report.variables.size() - kMostVariables);
