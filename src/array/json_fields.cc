@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -59,6 +61,14 @@ std::string quote(const Json& value) {
     text = text.substr(0, end) + "...";
   }
   return text;
+}
+
+std::string quote_name(const std::string& name) {
+  const bool plain = !name.empty() && name.size() <= 60 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::strchr("<>|[]._-", c) != nullptr;
+  });
+  return plain ? name : quote(Json(name));
 }
 
 void append_member(Json& object, const std::string& name, Json value) {

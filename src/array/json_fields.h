@@ -21,6 +21,9 @@ const std::string& need_string(const Json& value, std::string_view what);
 /// A value as errors quote it: compact and at most 60 bytes.
 std::string quote(const Json& value);
 
+/// A name from a file as messages show it: as it is if plain, else quoted.
+std::string quote_name(const std::string& name);
+
 /// Adds a member without looking whether the name is there already, which takes long in large objects.
 void append_member(Json& object, const std::string& name, Json value);
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "array/json_attributes.h"
+#include "array/json_fields.h"
 #include "array/scalar.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -36,7 +37,7 @@ void check_name(const std::string& path) {
   const bool reserved = std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end();
   const bool bad_byte = name.find('\\') != std::string::npos || name.find('\0') != std::string::npos;
   if (name.empty() || reserved || bad_byte || name.substr(0, 2) == "__") {
-    throw Error(Code::unsupported, fmt::format("'{}' cannot be a name in a Zarr store", path),
+    throw Error(Code::unsupported, fmt::format("{} cannot be a name in a Zarr store", quote(Json(path))),
                 "leave the object out with --exclude, or rename it in the source");
   }
 }

@@ -69,7 +69,7 @@ void parse_dtype_member(const Json& value, ArrayMeta& meta) {
     malformed("no type of Zarr v2");
   }
   meta.dtype.other = text;
-  refuse(meta, fmt::format("data type {}", text));
+  refuse(meta, "data type " + quote_name(text));
 }
 
 CodecSpec parse_codec(const Json& config, const char* what, ArrayMeta& meta) {
@@ -79,7 +79,7 @@ CodecSpec parse_codec(const Json& config, const char* what, ArrayMeta& meta) {
   const std::string& id = need_string(*id_member, fmt::format("{}.id", what));
   const CodecRow* row = find_codec_by_zarr2(id);
   if (row == nullptr || row->from_zarr2 == nullptr) {
-    refuse(meta, fmt::format("codec {}", quote(*id_member)));
+    refuse(meta, "codec " + quote_name(id));
     return CodecSpec{id, {}};
   }
   try {

@@ -102,13 +102,13 @@ class ArrayParser {
     if (meta_.dtype.is_number()) return;
     if (type.name.empty()) throw Error(Code::corrupt, "'data_type' is an empty name");
     meta_.dtype = DType{DType::Kind::other, 0, type.name};
-    refuse("data type " + type.name);
+    refuse("data type " + quote_name(type.name));
   }
 
   void parse_grid() {
     const Extension grid = parse_extension(need_member(document_, "chunk_grid"), "chunk_grid");
     if (grid.name != "regular") {
-      refuse(fmt::format("chunk grid '{}'", grid.name));
+      refuse("chunk grid " + quote_name(grid.name));
       meta_.chunk = meta_.shape;
       for (Index& length : meta_.chunk) length = std::max<Index>(length, 1);
       return;
@@ -128,7 +128,7 @@ class ArrayParser {
     const Extension keys = parse_extension(need_member(document_, "chunk_key_encoding"), "chunk_key_encoding");
     array_.native.v2_keys = keys.name == "v2";
     if (keys.name != "default" && keys.name != "v2") {
-      refuse(fmt::format("chunk key encoding '{}'", keys.name));
+      refuse("chunk key encoding " + quote_name(keys.name));
       array_.has_keys = false;
       return;
     }
@@ -175,7 +175,7 @@ class ArrayParser {
   void add_codec(const Extension& codec, const std::string& what, bool to_bytes_seen) {
     const CodecRow* row = find_codec_by_zarr3(codec.name);
     if (row == nullptr || row->from_zarr3 == nullptr) {
-      refuse(fmt::format("codec {}", codec.name));
+      refuse("codec " + quote_name(codec.name));
       meta_.codecs.push_back(CodecSpec{codec.name, {}});
       return;
     }
@@ -266,7 +266,8 @@ class ArrayParser {
     for (const auto& [name, value] : document_.get_ref<const Json::object_t&>()) {
       if (std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end()) continue;
       const Json* needed = find_member(value, "must_understand");
-      if (needed == nullptr || *needed != Json(false)) refuse(fmt::format("extension '{}' in the metadata", name));
+      if (needed == nullptr || *needed != Json(false))
+        refuse(fmt::format("extension {} in the metadata", quote_name(name)));
     }
   }
 

@@ -115,7 +115,8 @@ class TreeReader {
     group.path = "/" + node;
     const std::string extension = check_group(document);
     if (!extension.empty()) {
-      tree_.unsupported.push_back({group.path, fmt::format("extension '{}' in the metadata of the group", extension)});
+      tree_.unsupported.push_back(
+          {group.path, fmt::format("extension {} in the metadata of the group", quote_name(extension))});
     }
     if (const Json* attributes = find_object(document, "attributes")) {
       group.attributes = attributes_from_json(*attributes, hints_.attributes(group.path), hints_.text_form());
