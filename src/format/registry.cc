@@ -7,10 +7,12 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "format/hdf5/format.h"
 #include "format/zarr2/format.h"
 #include "format/zarr3/format.h"
+#include "store/store.h"
 
 namespace chunkwise {
 namespace {
@@ -47,6 +49,23 @@ const FormatRow* find_format(std::string_view name) {
   return nullptr;
 }
 
+namespace {
+
+/// Formats that are recognised but cannot be read, by their first bytes.
+void refuse_known_others(const Object& object, const std::string& path) {
+  std::array<std::byte, 4> start{};
+  if (object.size_bytes() < start.size()) return;
+  object.read(0, start);
+  const std::string_view magic = as_text(start);
+  if (magic.substr(0, 3) == "CDF" && (magic[3] == 1 || magic[3] == 2 || magic[3] == 5))
+    throw Error(Code::unsupported, "netCDF-3 (classic) files are not supported",
+                "nccopy -k nc4 makes a netCDF-4 file of it")
+        .in(path);
+  if (magic == "GRIB") throw Error(Code::unsupported, "GRIB files are not supported").in(path);
+}
+
+}  // namespace
+
 const FormatRow& detect_format(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
@@ -54,8 +73,11 @@ const FormatRow& detect_format(const std::string& path) {
     throw Error(Code::io, fmt::format("cannot look at the file: {}", error.message())).in(path);
   if (!std::filesystem::exists(status)) throw Error(Code::not_found, "no such file").in(path);
   const bool is_directory = std::filesystem::is_directory(status);
+  // Opened here once, so that a file the system refuses is not taken for one of another format.
+  const std::unique_ptr<Object> object = is_directory ? nullptr : open_file_object(path);
   for (const FormatRow& row : kFormats)
     if (row.is_directory == is_directory && row.probe(path)) return row;
+  if (object != nullptr) refuse_known_others(*object, path);
   if (is_directory)
     throw Error(Code::not_found, "not a dataset: the directory holds no .zgroup, .zarray or zarr.json").in(path);
   throw Error(Code::not_found, "not a dataset: the file has no HDF5 signature").in(path);
