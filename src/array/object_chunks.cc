@@ -41,6 +41,12 @@ class Counter {
  public:
   Counter(const Store& store, const Shape& counts) : store_(store), counts_(counts) {}
 
+  // A chunk that is a directory is no chunk that was never written.
+  void add(const std::string& prefix, const Store::Entry& entry) {
+    if (entry.is_prefix) throw Error(Code::corrupt, "a directory stands where a chunk is due").in(prefix + entry.name);
+    add(prefix + entry.name);
+  }
+
   void add(const std::string& key) {
     if (const auto size = store_.size_bytes(key)) {
       ++found_.count;
@@ -51,18 +57,18 @@ class Counter {
   void dotted(const std::string& prefix, std::string_view mark) {
     for (const Store::Entry& entry : list_children(store_, prefix)) {
       const std::string_view name = entry.name;
-      if (entry.is_prefix || name.substr(0, mark.size()) != mark) continue;
-      if (is_dotted_index(name.substr(mark.size()), counts_)) add(prefix + entry.name);
+      if (name.substr(0, mark.size()) != mark) continue;
+      if (is_dotted_index(name.substr(mark.size()), counts_)) add(prefix, entry);
     }
   }
 
   void nested(const std::string& prefix, int axis) {
     const bool last = axis + 1 == counts_.rank();
     for (const Store::Entry& entry : list_children(store_, prefix)) {
-      if (entry.is_prefix == last || !parse_index(entry.name, counts_[axis])) continue;
+      if (!parse_index(entry.name, counts_[axis])) continue;
       if (last) {
-        add(prefix + entry.name);
-      } else {
+        add(prefix, entry);
+      } else if (entry.is_prefix) {
         nested(prefix + entry.name + "/", axis + 1);
       }
     }
@@ -221,8 +227,8 @@ std::string ChunkKeys::key(const Shape& coords) const {
 StoredChunks count_chunks(const Store& store, const ChunkKeys& keys, const ChunkGrid& grid) {
   Counter counter(store, grid.counts());
   if (grid.n_chunks() == 0) return {};
-  if (grid.array().rank() == 0 || grid.n_chunks() == 1) {
-    counter.add(keys.key(Shape::filled(grid.array().rank(), 0)));
+  if (grid.array().rank() == 0) {
+    counter.add(keys.key(Shape()));
   } else if (keys.separator == '.') {
     counter.dotted(keys.prefix, keys.marked ? "c." : "");
   } else {
