@@ -60,8 +60,8 @@ def write_h5(rng, path, values, box, fill):
         if rng.random() < 0.6:
             options.update(compression="gzip", compression_opts=int(rng.integers(1, 10)))
         options.update(shuffle=bool(rng.random() < 0.5), fletcher32=bool(rng.random() < 0.3))
-        if rng.random() < 0.4:
-            options["maxshape"] = tuple(None if rng.random() < 0.5 else n for n in shape)
+        if rng.random() < 0.4 or 0 in shape:
+            options["maxshape"] = tuple(None if n == 0 or rng.random() < 0.5 else n for n in shape)
     with h5py.File(path, "w", libver=("earliest", "v110")[int(rng.random() < 0.5)]) as file:
         data = file.create_dataset("v", shape, values.dtype, **options)
         data[box] = values[box]
