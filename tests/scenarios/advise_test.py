@@ -11,13 +11,15 @@ import zarr
 
 import harness
 
-VARIABLE_FIELDS = ("path", "shape", "dtype", "dims", "chunks", "codecs", "n_chunks", "stored_bytes", "patterns", "layouts")
+VARIABLE_FIELDS = ("path", "shape", "dtype", "dims", "chunks", "codecs", "n_chunks", "stored_bytes", "patterns",
+                   "layouts")
 COST_FIELDS = ("pattern", "chunks", "requests", "bytes_read", "seconds", "seconds_low", "seconds_high")
-# Published or recomputed shapes for the NARR variable of "Chunking Data: Why it Matters", with the number of chunks that a
-# time series and a map touch.
+# Published or recomputed shapes for the NARR variable of "Chunking Data: Why it Matters", with the number of chunks
+# that a time series and a map touch.
 NARR = {
     "rew:4KiB": ((33, 5, 6), 2974, 3304), "rew:8KiB": ((46, 6, 7), 2134, 2350), "rew:16KiB": ((64, 8, 8), 1534, 1540),
-    "rew:64KiB": ((129, 10, 12), 761, 840), "rew:1MiB": ((516, 20, 25), 191, 196), "rew:4MiB": ((1032, 29, 35), 96, 100),
+    "rew:64KiB": ((129, 10, 12), 761, 840), "rew:1MiB": ((516, 20, 25), 191, 196),
+    "rew:4MiB": ((1032, 29, 35), 96, 100),
     "rew:16MiB": ((2064, 40, 50), 48, 49), "nc4": ((4673, 12, 16), 21, 528), "nc4:16MiB": ((7010, 20, 25), 14, 196),
     "h5py": ((1534, 5, 11), 64, 1792), "zarr": ((3067, 18, 22), 32, 256), "dask": ((348, 277, 348), 282, 2)}
 

@@ -1,7 +1,7 @@
 """Files made by other people's software: rewriting each one succeeds, and h5py or zarr-python agree, or is refused.
 
-The files are not part of this repository. CHUNKWISE_CORPUS names their folder, or they lie in ../shared/corpus beside the
-checkout. `--table FILE` also writes the table as Markdown. Other arguments choose files by a part of their name.
+The files are not part of this repository. CHUNKWISE_CORPUS names their folder, or they lie in ../shared/corpus beside
+the checkout. `--table FILE` also writes the table as Markdown. Other arguments choose files by a part of their name.
 """
 
 import json
@@ -42,7 +42,9 @@ def inputs(root):
 
 
 def judge(function, a, b):
-    """Runs a comparison in a process of its own, as the judges may crash on such files. (differences, what stopped it)"""
+    """Runs a comparison in a process of its own, as the judges may crash on such files.
+
+    Returns (differences, what stopped it)."""
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:

@@ -40,7 +40,8 @@ def make_nc(path, n_time=20, seed=1):
 def make_zarr(path, zarr_format=3, codec="zstd"):
     root = zarr.open_group(str(path), mode="w", zarr_format=zarr_format)
     compressors = {"zstd": "auto", None: None}[codec]
-    root.create_array("a", data=np.arange(64 * 64, dtype="f4").reshape(64, 64), chunks=(16, 16), compressors=compressors)
+    values = np.arange(64 * 64, dtype="f4").reshape(64, 64)
+    root.create_array("a", data=values, chunks=(16, 16), compressors=compressors)
     return path
 
 
@@ -79,7 +80,8 @@ def test_2_bad_values(t):
             ("-c", "12XB", "12XB"), ("-c", ""), ("-c", "temp:"),
             ("--codec", "defalte:1", "defalte", "deflate"), ("--codec", "deflate:99", "99"),
             ("--codec", "zstd:x", "x"), ("--codec", ""), ("--memory", "lots", "lots"), ("--memory", "-5", "-5"),
-            ("--memory", "12XB", "12XB"), ("-j", "0", "0"), ("-j", "many", "many"), ("--verify", "maybe", "maybe", "full"),
+            ("--memory", "12XB", "12XB"), ("-j", "0", "0"), ("-j", "many", "many"),
+            ("--verify", "maybe", "maybe", "full"),
             ("--to", "nc5", "nc5", "nc4"), ("--progress", "loud", "loud")):
         t.refused("rechunk", src, t / "b.nc", option, value, code=2, says=says)
     t.refused("rechunk", src, t / "b.xyz", "-c", "time/2,time/3", code=2, says=("time",))
@@ -252,7 +254,8 @@ def test_6_permissions(t):
 def test_6_disk_full(t):
     with netCDF4.Dataset(t / "a.nc", "w") as file:
         file.createDimension("x", 3 * MIB)
-        file.createVariable("v", "f4", ("x",), chunksizes=(MIB // 4,))[:] = np.random.default_rng(1).normal(size=3 * MIB)
+        variable = file.createVariable("v", "f4", ("x",), chunksizes=(MIB // 4,))
+        variable[:] = np.random.default_rng(1).normal(size=3 * MIB)
     src = t.source(t / "a.nc")
     full = t / "full"
     full.mkdir()
@@ -286,7 +289,8 @@ def test_7_memory(t):
     with h5py.File(t / "a.h5", "w") as file:
         file.create_dataset("v", data=np.arange(2048 * 1024, dtype="f8").reshape(2048, 1024), chunks=(64, 1024))
     src = t.source(t / "a.h5")
-    result = t.refused("rechunk", src, t / "b.h5", "-c", "2048,256", "--memory", "1MiB", code=7, says=("1 MiB", "--memory"))
+    result = t.refused("rechunk", src, t / "b.h5", "-c", "2048,256", "--memory", "1MiB", code=7,
+                       says=("1 MiB", "--memory"))
     values = re.findall(r"(\d+(?:\.\d+)?) ?([KMG]iB)", result.err)
     sizes = [float(n) * {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[unit] for n, unit in values]
     least = int(max(sizes, default=0))

@@ -150,7 +150,8 @@ class Case:
 
     def run(self, tool, *arguments, code=0, says=(), go_on=False, **options):
         """Runs and expects the exit code (one, or several allowed) and every text of `says` on stderr (a tuple inside
-        says: any of these). Case does not matter. A run that should succeed and does not ends the test, unless `go_on`."""
+        says: any of these). Case does not matter. A run that should succeed and does not ends the test, unless
+        `go_on`."""
         result = run(tool, *arguments, **options)
         self.command = result.command
         self.judge(result, code, says)

@@ -96,7 +96,8 @@ def test_other_chunks_in_every_direction(t):
                                if suffix != "zarr" else "zstd:1", go_on=True)
             if result.code != 0:
                 continue
-            t.none("%s to %s, cut anew" % (source, target), sample_tree.check(target, out, GROUPS, VARIABLES, source, False))
+            t.none("%s to %s, cut anew" % (source, target),
+                   sample_tree.check(target, out, GROUPS, VARIABLES, source, False))
             opened = zarr.open_group(str(out), mode="r") if suffix == "zarr" else h5py.File(out)
             chunks = {v.path: opened[v.path.lstrip("/")].chunks for v in VARIABLES if v.dims == ("time", "lat", "lon")}
             t.equal("chunks, %s to %s" % (source, target), dict.fromkeys(chunks, (3, 4, 5)), chunks)

@@ -252,7 +252,8 @@ def h5_dataset(a, b, where, layout=True, ignore=()):
 
 def h5_files(path_a, path_b, layout=True, order=True, ignore=()):
     """Everything in two HDF5 files: objects, links, order, attributes, types, layouts, fill values, filters, values.
-    `layout=False` leaves chunks and filters out, `order=False` the order of members; `ignore` names attributes to leave out."""
+    `layout=False` leaves chunks and filters out, `order=False` the order of members; `ignore` names
+    attributes to leave out."""
     out = []
     _NAMES.clear()
     with h5py.File(path_a) as fa, h5py.File(path_b) as fb:
@@ -320,8 +321,10 @@ def zarr_node(path):
 
 def _same_json(a, b):
     """Text comparison: NaN equals NaN, 1 differs from 1.0, order of members counts, but for the reserved one."""
-    a, b = ({**{k: v for k, v in x.items() if k != "_ARRAY_DIMENSIONS"}, "": x.get("_ARRAY_DIMENSIONS")} for x in (a, b))
-    return json.dumps(a) == json.dumps(b)
+    def text(attributes):
+        own = {k: v for k, v in attributes.items() if k != "_ARRAY_DIMENSIONS"}
+        return json.dumps([own, attributes.get("_ARRAY_DIMENSIONS")])
+    return text(a) == text(b)
 
 
 def zarr_arrays(a, b, where, layout=True):

@@ -1,4 +1,4 @@
-"""What `-c`, `--codec`, `--variable` and the other options of rechunk do to the layout, as h5py and zarr-python see it."""
+"""What `-c`, `--codec`, `--variable` and the other options do to the layout, as h5py and zarr-python see it."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`--memory` is a promise about the whole process: 200 MB rewritten within 96 and 128 MiB, with any number of threads."""
+"""`--memory` is a promise about the whole process: 200 MB rewritten within 96 and 128 MiB, any number of threads."""
 
 import h5py
 import numpy as np

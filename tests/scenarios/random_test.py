@@ -1,6 +1,7 @@
-"""Random arrays through random rewrites: any rank, type, byte order, chunk shape, codec, format, memory and thread count.
+"""Random arrays through random rewrites: any rank, type, byte order, chunk shape, codec, format, memory, threads.
 
-The seed is fixed; `random_test.py --seed N --count M` runs others. A failure prints the number of the case and its command.
+The seed is fixed; `random_test.py --seed N --count M` runs others. A failure prints the number of the case and its
+command.
 """
 
 import argparse
@@ -136,7 +137,8 @@ def one_case(t, number, rng):
     got = read(out)
     if got.dtype.kind == "b" or expected.dtype.kind == "b":
         got, expected = got.astype("u1"), expected.astype("u1")
-    t.check(judges.same_values(expected, got), "case %d: %s of %s from %s: values differ" % (number, dtype, shape, source))
+    t.check(judges.same_values(expected, got),
+            "case %d: %s of %s from %s: values differ" % (number, dtype, shape, source))
 
 
 def test_random_rewrites(t):
