@@ -1,13 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
-#include <optional>
 
+#include "array/zarr_adapt.h"
 #include "format/hdf5/adapt_parts.h"
 #include "format/hdf5/attributes.h"
 #include "format/hdf5/native.h"
@@ -29,6 +27,15 @@ float half_to_float(std::uint16_t half) {
   return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
 }
 
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+bool comes_from_netcdf(const Hierarchy& tree) {
+  const auto* zarr = dynamic_cast<const ZarrTree*>(tree.native.get());
+  return tree.format == "nc4" || (zarr != nullptr && zarr->source == "nc4");
+}
+
 void halves_to_floats(AttributeValue& value) {
   std::vector<std::byte> data(2 * value.data.size());
   for (std::size_t i = 0; i < value.data.size() / 2; ++i) {
@@ -41,106 +48,26 @@ void halves_to_floats(AttributeValue& value) {
   value.dtype.bytes = 4;
 }
 
-template <typename T>
-T load(const std::vector<std::byte>& data) {
-  T value{};
-  std::memcpy(&value, data.data(), sizeof value);
-  return value;
-}
-
-/// Calls `use` with the single number of `value` in its own C++ type.
-template <typename Use>
-auto with_number(const AttributeValue& value, Use use) {
-  const std::size_t bytes = value.dtype.bytes;
-  if (value.dtype.kind == DType::Kind::float_)
-    return bytes == 4 ? use(load<float>(value.data)) : use(load<double>(value.data));
-  if (value.dtype.kind == DType::Kind::uint) {
-    if (bytes == 1) return use(load<std::uint8_t>(value.data));
-    if (bytes == 2) return use(load<std::uint16_t>(value.data));
-    return bytes == 4 ? use(load<std::uint32_t>(value.data)) : use(load<std::uint64_t>(value.data));
-  }
-  if (bytes == 1) return use(load<std::int8_t>(value.data));
-  if (bytes == 2) return use(load<std::int16_t>(value.data));
-  return bytes == 4 ? use(load<std::int32_t>(value.data)) : use(load<std::int64_t>(value.data));
-}
-
-/// `number` as a To, if that is the same number.
-template <typename To, typename From>
-std::optional<To> exactly(From number) {
-  if constexpr (std::is_floating_point_v<From>) {
-    if (std::isnan(number)) {
-      if constexpr (std::is_floating_point_v<To>) return std::numeric_limits<To>::quiet_NaN();
-      return std::nullopt;
-    }
-    if constexpr (std::is_integral_v<To>) {
-      // The bounds are powers of two, so exact in any float.
-      const double limit = std::ldexp(1.0, std::numeric_limits<To>::digits);
-      const double wide{number};
-      if (!(wide < limit) || wide < (std::is_signed_v<To> ? -limit : 0.0)) return std::nullopt;
-    }
-  } else if constexpr (std::is_integral_v<To>) {
-    if (!std::in_range<To>(number)) return std::nullopt;
-  }
-  const To result = static_cast<To>(number);
-  if constexpr (std::is_integral_v<From> && std::is_floating_point_v<To>) {
-    // Back through an integer only where that is defined.
-    if (std::fabs(static_cast<double>(result)) >= std::ldexp(1.0, 63)) return std::nullopt;
-    return static_cast<From>(result) == number ? std::optional(result) : std::nullopt;
-  } else {
-    return static_cast<From>(result) == number ? std::optional(result) : std::nullopt;
-  }
-}
-
-template <typename To>
-std::optional<std::vector<std::byte>> converted(const AttributeValue& value) {
-  const std::optional<To> number = with_number(value, [](auto from) { return exactly<To>(from); });
-  if (!number) return std::nullopt;
-  std::vector<std::byte> data(sizeof(To));
-  std::memcpy(data.data(), &*number, sizeof(To));
-  return data;
-}
-
-std::optional<std::vector<std::byte>> converted_to(const AttributeValue& value, const DType& dtype) {
-  if (dtype.kind == DType::Kind::float_) {
-    if (dtype.bytes == 4) return converted<float>(value);
-    if (dtype.bytes == 8) return converted<double>(value);
-  } else if (dtype.kind == DType::Kind::int_) {
-    if (dtype.bytes == 1) return converted<std::int8_t>(value);
-    if (dtype.bytes == 2) return converted<std::int16_t>(value);
-    return dtype.bytes == 4 ? converted<std::int32_t>(value) : converted<std::int64_t>(value);
-  } else if (dtype.kind == DType::Kind::uint) {
-    if (dtype.bytes == 1) return converted<std::uint8_t>(value);
-    if (dtype.bytes == 2) return converted<std::uint16_t>(value);
-    return dtype.bytes == 4 ? converted<std::uint32_t>(value) : converted<std::uint64_t>(value);
-  }
-  return std::nullopt;
-}
-
 /// netCDF wants `_FillValue` in the type of its variable.
 void retype_fill_attribute(ArrayNode& node, AdaptReport& report) {
   for (Attribute& attribute : node.attributes) {
     AttributeValue& value = attribute.value;
-    if (attribute.name != "_FillValue" || value.kind != AttributeValue::Kind::numbers ||
-        value.dtype == node.meta.dtype || value.dtype.kind == DType::Kind::boolean ||
-        value.data.size() != value.dtype.bytes || (value.dtype.kind == DType::Kind::float_ && value.dtype.bytes == 2))
+    if (attribute.name != "_FillValue" || value.kind != AttributeValue::Kind::numbers || value.dtype == node.meta.dtype)
       continue;
-    auto data = converted_to(value, node.meta.dtype);
-    if (!data) {
-      report.notes.push_back(fmt::format("{}@_FillValue: stays {}, as {} cannot hold it", node.meta.path,
-                                         value.dtype.name(), node.meta.dtype.name()));
-      continue;
-    }
-    report.notes.push_back(fmt::format("{}@_FillValue: {} becomes {}, the type of the variable", node.meta.path,
-                                       value.dtype.name(), node.meta.dtype.name()));
-    value.data = std::move(*data);
-    value.dtype = node.meta.dtype;
-    attribute.native = nullptr;
+    AttributeValue typed = in_array_type(value, node.meta.dtype);
+    const bool fits = typed.dtype == node.meta.dtype;
+    report.notes.push_back(fits ? fmt::format("{}@_FillValue: {} becomes {}, the type of the variable", node.meta.path,
+                                              value.dtype.name(), typed.dtype.name())
+                                : fmt::format("{}@_FillValue: stays {}, as {} cannot hold it", node.meta.path,
+                                              value.dtype.name(), node.meta.dtype.name()));
+    value = std::move(typed);
   }
 }
 
 class ContentAdapter {
  public:
-  ContentAdapter(Hierarchy& tree, bool netcdf, AdaptReport& report) : tree_(tree), netcdf_(netcdf), report_(report) {}
+  ContentAdapter(Hierarchy& tree, bool netcdf, AdaptReport& report)
+      : tree_(tree), netcdf_(netcdf), report_(report), knows_text_forms_(comes_from_netcdf(tree)) {}
 
   void run() {
     for (const GroupNode& group : tree_.groups)
@@ -249,6 +176,9 @@ class ContentAdapter {
   }
 
   void adapt_texts(AttributeValue& value, const std::string& place) {
+    // One plain text is characters in netCDF, unless the source was netCDF itself and had a string there.
+    if (netcdf_ && !knows_text_forms_ && value.texts.size() == 1 && is_ascii(value.texts.front()))
+      value.text_form.fixed = true;
     if (netcdf_ && value.shape.rank() > 1) {
       lose(place, fmt::format("the shape {} of an attribute (kept as a list)", to_string(value.shape)));
       value.shape = Shape{static_cast<Index>(value.texts.size())};
@@ -267,6 +197,7 @@ class ContentAdapter {
   Hierarchy& tree_;
   bool netcdf_;
   AdaptReport& report_;
+  bool knows_text_forms_;
 };
 
 }  // namespace

@@ -1,7 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "array/object_chunks.h"
+#include "array/zarr_tree.h"
+#include "base/error.h"
 #include "codec/registry.h"
 #include "format/hdf5/adapt_parts.h"
 #include "format/hdf5/array_meta.h"
@@ -56,8 +60,29 @@ bool same_shuffle(const CodecSpec& spec, const ArrayMeta& meta) {
   return spec.name == "shuffle" && spec.integer("element_bytes", whole) == whole;
 }
 
-void adapt_codecs(ArrayMeta& meta, AdaptReport& report) {
+bool is_ordinary(const CodecSpec& spec) {
+  return spec.name == "shuffle" || spec.name == "deflate" || spec.name == "fletcher32";
+}
+
+/// What the array had before it came to a format that could not keep it; nothing if that is not known, or not ordinary.
+std::optional<CodecSpecs> original_codecs(const ArrayNode& node) {
+  const auto* origin = dynamic_cast<const ArrayOrigin*>(node.native.get());
+  if (origin == nullptr || origin->codecs.empty()) return std::nullopt;
+  try {
+    CodecSpecs specs = parse_codecs(origin->codecs);
+    if (std::all_of(specs.begin(), specs.end(), is_ordinary)) return specs;
+  } catch (const Error& error) {
+    if (error.code() != Code::usage) throw;  // a filter of a file, not of ours
+  }
+  return std::nullopt;
+}
+
+void adapt_codecs(ArrayNode& node, AdaptReport& report) {
+  ArrayMeta& meta = node.meta;
+  if (meta.storage != Storage::chunked) return;
   CodecSpecs specs = ordinary_codecs(meta);
+  if (!std::all_of(meta.codecs.begin(), meta.codecs.end(), is_ordinary))
+    if (auto original = original_codecs(node)) specs = std::move(*original);
   const bool changed = !std::equal(
       specs.begin(), specs.end(), meta.codecs.begin(), meta.codecs.end(),
       [&](const CodecSpec& a, const CodecSpec& b) { return a == b || (a.name == b.name && same_shuffle(b, meta)); });
@@ -73,15 +98,24 @@ void adapt_axes(ArrayMeta& meta, AdaptReport& report) {
   meta.layout.axes = Shape{};
 }
 
-void make_contiguous(ArrayMeta& meta) {
-  meta.storage = Storage::contiguous;
+void make_linear(ArrayMeta& meta, Storage storage) {
+  meta.storage = storage;
   meta.codecs.clear();
   meta.pads_edges = false;
   meta.raw_edges = false;
   meta.chunk = linear_chunk(meta.shape, meta.dtype.bytes);
 }
 
-void adapt_storage(ArrayMeta& meta, AdaptReport& report) {
+/// Contiguous or compact if the array was that and got its chunks only because a format has nothing else.
+Storage original_storage(const ArrayNode& node) {
+  const auto* origin = dynamic_cast<const ArrayOrigin*>(node.native.get());
+  const bool has_default_chunks =
+      node.meta.codecs.empty() && node.meta.chunk == default_object_chunk(node.meta.shape, node.meta.dtype.bytes);
+  return has_default_chunks && origin != nullptr ? origin->storage.value_or(Storage::chunked) : Storage::chunked;
+}
+
+void adapt_storage(ArrayNode& node, AdaptReport& report) {
+  ArrayMeta& meta = node.meta;
   bool grows = false;
   for (int axis = 0; axis < meta.shape.rank(); ++axis) grows |= may_grow(meta, axis);
   if (meta.storage != Storage::chunked) {
@@ -92,7 +126,12 @@ void adapt_storage(ArrayMeta& meta, AdaptReport& report) {
     report.notes.push_back(fmt::format("{}: chunked {}, as an axis may grow", meta.path, to_string(meta.chunk)));
     return;
   }
-  if (!grows && product(meta.shape) == (meta.shape.rank() == 0 ? 1 : 0)) return make_contiguous(meta);
+  if (!grows) {
+    const bool is_trivial = product(meta.shape) == (meta.shape.rank() == 0 ? 1 : 0);
+    const Storage original = original_storage(node);
+    if (original != Storage::chunked) return make_linear(meta, original);
+    if (is_trivial) return make_linear(meta, Storage::contiguous);
+  }
   meta.pads_edges = true;
   const Shape asked = meta.chunk;
   for (int axis = 0; axis < meta.shape.rank(); ++axis)
@@ -108,8 +147,8 @@ void adapt_storage(ArrayMeta& meta, AdaptReport& report) {
 void adapt_layouts(Hierarchy& tree, AdaptReport& report) {
   for (ArrayNode& node : tree.arrays) {
     adapt_axes(node.meta, report);
-    adapt_storage(node.meta, report);
-    adapt_codecs(node.meta, report);
+    adapt_storage(node, report);
+    adapt_codecs(node, report);
   }
 }
 

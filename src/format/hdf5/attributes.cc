@@ -111,8 +111,7 @@ void write_texts(const Lock& lock, hid_t object, const Attribute& attribute, Att
   const bool one = value.texts.size() == 1 && (netcdf || value.shape.rank() == 0);
   const bool ascii = std::all_of(value.texts.begin(), value.texts.end(), is_ascii);
   const bool utf8 = netcdf ? !ascii : value.text_form.utf8;
-  // netCDF: characters unless only a string can say it.
-  const bool fixed = netcdf ? one && (value.text_form.fixed || ascii) : value.text_form.fixed;
+  const bool fixed = value.text_form.fixed && (one || !netcdf);
   const Shape shape = netcdf ? Shape{static_cast<Index>(value.texts.size())} : value.shape;
   const Hid space = simple_space(lock, fixed && one ? Shape{} : shape);
   if (fixed) {

@@ -32,7 +32,7 @@ std::string read_text_attribute(const Lock& lock, hid_t object, const char* name
 
 /// How to store what a neutral value leaves open.
 enum class AttributeStyle {
-  netcdf,  // numbers as lists, one text as characters: what netCDF-C writes
+  netcdf,  // numbers as lists; one fixed text as characters, other texts as strings: what netCDF-C writes
   hdf5,    // ranks as they are
 };
 /// Writes a new attribute. Throws Error{unsupported} for values with no HDF5 form (json, foreign).
