@@ -73,6 +73,14 @@ struct Walker {
   }
 };
 
+// An extensible-array index keeps the axis that may grow in front, and the library lists its chunks with coordinates in
+// that order, not the array's. Looking a chunk up is right. Which index a dataset has it does not tell, so that every
+// dataset with one growing axis that is not the first is looked up.
+bool lists_true_coordinates(const ArrayMeta& meta) {
+  const auto n_growing = std::count(meta.max_shape.begin(), meta.max_shape.end(), kUnlimited);
+  return n_growing != 1 || meta.max_shape[0] == kUnlimited;
+}
+
 }  // namespace
 
 Index count_chunks(const Lock& lock, hid_t dataset, const ArrayMeta& meta) {
@@ -96,13 +104,14 @@ ChunkTable::ChunkTable(const Lock& lock, File& file, hid_t dataset, const ArrayM
 
   const Index n_indexed = count_chunks(lock, dataset, meta);
   if (n_indexed == 0) return;
+  const bool may_list = lists_true_coordinates(meta);
   const double walk_seconds = static_cast<double>(grid.n_chunks()) * kLookupSeconds;
   const double list_seconds = static_cast<double>(n_indexed) * static_cast<double>(n_indexed) * kListSeconds;
-  if (std::min(walk_seconds, list_seconds) > kMaxSeconds) {
+  if (walk_seconds > kMaxSeconds && (list_seconds > kMaxSeconds || !may_list)) {
     throw Error(Code::unsupported, fmt::format("{} has a grid of {} chunks, {} of them stored: too many to look up",
                                                meta.path, format_count(grid.n_chunks()), format_count(n_indexed)));
   }
-  if (list_seconds < walk_seconds) {
+  if (may_list && list_seconds < walk_seconds) {
     const std::string what = fmt::format("cannot list the stored chunks of {}", meta.path);
     const Hid space = owned(lock, H5Dget_space(dataset), what);
     for (Index i = 0; i < n_indexed; ++i) {

@@ -115,12 +115,13 @@ int driver_compare(const H5FD_t* a, const H5FD_t* b) {
   return std::less<>{}(x, y) ? -1 : (x == y ? 0 : 1);
 }
 
-herr_t driver_query(const H5FD_t*, unsigned long* flags) {
-  // No data sieve: raw data must not wait in a buffer of the library.
-  if (flags != nullptr) {
-    *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_AGGREGATE_SMALLDATA |
-             H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
-  }
+herr_t driver_query(const H5FD_t* file, unsigned long* flags) {
+  if (flags == nullptr) return 0;
+  // No data sieve: raw data must not wait in a buffer of the library. Metadata is gathered only for writing: on reading
+  // it gains nothing, and some damaged files make the library's buffer overflow.
+  *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_AGGREGATE_SMALLDATA | H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
+  // The library also asks without a file, what the driver can do in general.
+  if (file == nullptr || state_of(file).fd >= 0) *flags |= H5FD_FEAT_ACCUMULATE_METADATA;
   return 0;
 }
 

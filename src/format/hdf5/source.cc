@@ -111,13 +111,21 @@ class ChunkedSource final : public RangeSource {
   std::size_t max_stored_bytes_ = std::numeric_limits<std::size_t>::max();
 };
 
+// Bytes stored for a contiguous or compact array, which must be enough.
+std::uint64_t check_storage(const Lock& lock, hid_t dataset, const ArrayMeta& meta) {
+  const std::uint64_t stored_bytes = storage_bytes(lock, dataset, meta);
+  const std::uint64_t due_bytes = linear_bytes(meta);
+  if (stored_bytes >= due_bytes) return stored_bytes;
+  throw Error(Code::corrupt, fmt::format("{} has {} bytes stored, but needs {}", meta.path, stored_bytes, due_bytes));
+}
+
 class ContiguousSource final : public RangeSource {
  public:
   ContiguousSource(const Lock& lock, std::shared_ptr<File> file, Hid dataset, ArrayMeta meta)
       : RangeSource(std::move(file), std::move(dataset), std::move(meta)) {
     address_ = contiguous_address(lock, dataset_.get(), meta_);
     if (!address_) return;
-    meta_.stored_bytes = linear_bytes(meta_);
+    meta_.stored_bytes = check_storage(lock, dataset_.get(), meta_);
     meta_.n_stored_chunks = grid_.n_chunks();
   }
 
@@ -142,7 +150,8 @@ class CompactSource final : public ArraySource {
       : ArraySource(std::move(meta)), file_(std::move(file)) {
     const Hid type = plain_type(lock, dataset.get(), meta_);
     const std::uint64_t size_bytes = linear_bytes(meta_);
-    if (size_bytes > kMaxCompactBytes) {
+    // The library copies without a look at how much is there.
+    if (check_storage(lock, dataset.get(), meta_) > kMaxCompactBytes || size_bytes > kMaxCompactBytes) {
       throw Error(Code::corrupt, fmt::format("{} is compact, but has {} bytes", meta_.path, size_bytes));
     }
     data_.resize(static_cast<std::size_t>(size_bytes));
@@ -151,7 +160,7 @@ class CompactSource final : public ArraySource {
               fmt::format("cannot read {}", meta_.path));
     }
     meta_.stored_bytes = size_bytes;
-    meta_.n_stored_chunks = grid_.n_chunks();
+    meta_.n_stored_chunks = size_bytes == 0 ? 0 : grid_.n_chunks();
   }
 
   ChunkRef locate(ChunkId id) const override {
