@@ -9,8 +9,8 @@ namespace chunkwise {
 std::uint64_t resident_bytes();
 std::uint64_t peak_resident_bytes();
 
-/// Memory this process could still get: the least of the machine's available memory, the room under the limits of its cgroup
-/// and RLIMIT_AS. Never 0.
+/// Memory this process could still get: the least of the machine's available memory, the room under the limits of its
+/// cgroup and RLIMIT_AS. Never 0.
 std::uint64_t available_memory_bytes();
 
 }  // namespace chunkwise
