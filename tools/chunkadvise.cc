@@ -1,5 +1,7 @@
 // The command `chunkadvise`: arguments in, report and exit code out.
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
 #include <iostream>
 
 #include "app/advise.h"
@@ -13,8 +15,7 @@ namespace {
 
 using namespace chunkwise;
 
-constexpr const char* kExamples = R"(
-Examples:
+constexpr const char* kExamples = R"(Examples:
   chunkadvise air.nc
       every variable of two or more dimensions, for time series and maps
   chunkadvise air.nc T -a time-series@10 -a map -a 'box=time/24,y/50,x/50' --device hdd
@@ -88,7 +89,7 @@ int run(int argc, char** argv) {
   std::string shape;
   std::string dims;
   std::string chunk_bytes;
-  std::size_t top = 0;
+  std::string top;
   bool json = false;
   bool explain = false;
   app.add_option("FILE", request.path, "netCDF-4, HDF5 or Zarr dataset");
@@ -106,11 +107,10 @@ int run(int argc, char** argv) {
       ->take_all()
       ->allow_extra_args(false)
       ->type_name("NAME");
-  auto* top_option =
-      app.add_option("--top", top, "show only the N fastest policies")->type_name("N")->check(CLI::Range(0, 1000));
+  app.add_option("--top", top, "show only the N fastest policies")->type_name("N");
   app.add_option("--chunk-bytes", chunk_bytes,
-                 "least and greatest chunk to recommend; default 4KiB (64KiB where that would be above 100,000 chunks) "
-                 "to 16MiB")
+                 "least and greatest chunk to recommend; default 4KiB to 16MiB, but\n"
+                 "64KiB to 16MiB for arrays above 6.5 GB")
       ->type_name("MIN:MAX");
   app.add_option("--shape", shape, "advise on an array without a file")->type_name("N,N,...");
   app.add_option("--dtype", request.dtype, "its type: f4 (default), i2, u1, f8, ...")->type_name("TYPE");
@@ -122,12 +122,20 @@ int run(int argc, char** argv) {
   if (!shape.empty()) request.shape = parse_shape(shape);
   if (!dims.empty()) request.dims = split_at_commas(dims);
   if (!chunk_bytes.empty()) request.limits = parse_chunk_bytes(chunk_bytes);
-  if (top_option->count() > 0) request.top = top;
+  if (!top.empty()) {
+    if (top.size() > 9 || top.find_first_not_of("0123456789") != std::string::npos) {
+      throw Error(Code::usage, "--top '" + top + "' is not a whole number", "write for example --top 3");
+    }
+    request.top = std::stoul(top);
+  }
   if (json && explain) throw Error(Code::usage, "--json and --explain exclude each other", "choose one");
 
   const AdviseReport report = advise(request);
   std::cout << (json ? advise_json(report) : advise_text(report, explain));
   std::cout.flush();
+  if (!std::cout && errno != EPIPE) {  // a reader that has seen enough is no error
+    throw Error(Code::io, std::string("cannot write the report: ") + std::strerror(errno), "is the disk full?");
+  }
   return 0;
 }
 

@@ -153,11 +153,15 @@ Layout price_layout(Layout::Kind kind, std::string name, const LayoutShape& chun
   layout.chunk = chunk;
   StoredArray array = stored.array;
   array.chunk = chunk;
+  if (!chunk && stored.array.chunk) {  // a contiguous array has no codecs
+    array.decode = {};
+    array.stored_ratio = 1;
+  }
   for (const auto& pattern : patterns) {
     layout.costs.push_back(price(array, pattern.extents, device));
     layout.weighted_s += pattern.weight * layout.costs.back().seconds;
   }
-  layout.size_bytes = stored_size_bytes(array) * stored.written;
+  layout.size_bytes = stored_size_bytes(array) * (chunk ? stored.written : 1.0);
   return layout;
 }
 
@@ -384,6 +388,11 @@ AdviseReport advise(const AdviseRequest& request) {
     report.variables.push_back(imagined_variable(request));
   } else {
     collect_variables(request, report);
+  }
+  const bool wants_contiguous = std::any_of(question.candidates.begin(), question.candidates.end(),
+                                            [](const Candidate& candidate) { return candidate.contiguous; });
+  if (report.is_directory && wants_contiguous) {
+    throw Error(Code::usage, fmt::format("{} has no contiguous layout", report.format), "give the candidate chunks");
   }
   question.placement = report.is_directory ? Placement::one_object : Placement::one_file;
 

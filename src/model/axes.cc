@@ -58,7 +58,9 @@ AxisLengths parse_axis_lengths(std::string_view text) {
     const auto part = rest.substr(0, comma);
     const auto slash = part.rfind('/');
     if (slash == std::string_view::npos || slash == 0) {
-      throw Error(Code::usage, fmt::format("'{}' in '{}' is not of the form dim/N", part, text),
+      throw Error(Code::usage,
+                  part == text ? fmt::format("'{}' is not of the form dim/N", text)
+                               : fmt::format("'{}' in '{}' is not of the form dim/N", part, text),
                   "write for example time/1 or time/all");
     }
     const auto dim = part.substr(0, slash);
