@@ -53,6 +53,17 @@ void drop_foreign_attributes(const std::string& path, std::vector<Attribute>& at
   attributes.erase(std::remove_if(attributes.begin(), attributes.end(), is_foreign), attributes.end());
 }
 
+// A netCDF variable may hold fewer records than its unlimited dimension; to netCDF it is as long and reads as fill
+// there.
+void extend_to_dimensions(const Hierarchy& tree, ArrayMeta& meta) {
+  for (std::size_t axis = 0; axis < meta.dims.size(); ++axis) {
+    const Dimension* dimension = find_dimension(tree, parent_path(meta.path), meta.dims[axis]);
+    if (dimension == nullptr || !dimension->unlimited) continue;
+    Index& length = meta.shape[static_cast<int>(axis)];
+    length = std::max(length, dimension->length);
+  }
+}
+
 void adapt_array(ArrayNode& node, AdaptReport& report) {
   ArrayMeta& meta = node.meta;
   auto native = std::make_shared<ZarrArray>();
@@ -108,6 +119,7 @@ void adapt_to_zarr(Hierarchy& tree, AdaptReport& report) {
   for (ArrayNode& array : tree.arrays) {
     check_name(array.meta.path);
     drop_foreign_attributes(array.meta.path, array.attributes, report);
+    extend_to_dimensions(tree, array.meta);
     adapt_array(array, report);
   }
 }

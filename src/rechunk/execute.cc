@@ -223,8 +223,10 @@ class Execution {
     if (!tile->lease) return false;
     tile->box = array_->tiles.box(id);
     const ChunkGrid& grid = array_->source->grid();
-    tile->source_chunks = grid.chunks_of(tile->box);
-    const std::vector<ChunkId> ids = grid.overlapping(tile->box);
+    // A target may be longer than its source (netCDF records not yet written): what lies beyond reads as fill.
+    const Box covered = intersect(tile->box, whole(grid.array()));
+    tile->source_chunks = grid.chunks_of(covered);
+    const std::vector<ChunkId> ids = grid.overlapping(covered);
     tile->present.resize(ids.size());
     todo_.clear();
     next_id_ = 0;
@@ -236,7 +238,7 @@ class Execution {
     if (!skip_elements) {
       tile->elements =
           take_elements(static_cast<std::size_t>(product(tile->box.shape)) * targets_[array_->index].dtype.bytes);
-      if (todo_.size() < ids.size()) fill_elements(tile->elements.span(), array_->fill);
+      if (todo_.size() < ids.size() || covered != tile->box) fill_elements(tile->elements.span(), array_->fill);
     }
     tile_ = tile;
     if (tile->all_absent) dispatch_encode(tile);
@@ -434,7 +436,10 @@ class Execution {
   /// True if a source chunk that exists shares an element with `box`.
   static bool any_present(const TileRun& tile, const Box& box) {
     if (tile.all_absent) return false;
-    const Box chunks = tile.array->source->grid().chunks_of(box);
+    const ChunkGrid& grid = tile.array->source->grid();
+    const Box covered = intersect(box, whole(grid.array()));
+    if (covered.empty()) return false;
+    const Box chunks = grid.chunks_of(covered);
     const int rank = chunks.shape.rank();
     Shape at = Shape::filled(rank, 0);
     for (;;) {

@@ -115,7 +115,7 @@ Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan
   plan.n_target_chunks = target.grid().n_chunks();
   plan.source_chunk = source.chunk;
   // Nothing to move: no elements, or none ever written and both sides read them alike.
-  const bool empty = product(source.shape) == 0 ||
+  const bool empty = product(target.shape) == 0 ||
                      (source.n_stored_chunks == 0 && fill_in_order(source, target.layout.byte_order) ==
                                                          fill_in_order(target, target.layout.byte_order));
   if (empty || copies_encoded(source, target)) {

@@ -38,13 +38,14 @@ class BoxReader {
   void read(const Box& box, Bytes& elements) {
     const ArrayMeta& meta = source_.meta();
     elements.resize_discard(static_cast<std::size_t>(product(box.shape)) * meta.dtype.bytes);
-    const std::vector<ChunkId> ids = source_.grid().overlapping(box);
+    const Box covered = intersect(box, whole(source_.grid().array()));
+    const std::vector<ChunkId> ids = source_.grid().overlapping(covered);
     std::vector<std::pair<ChunkId, std::uint64_t>> stored;
     for (ChunkId id : ids) {
       const ChunkRef ref = source_.locate(id);
       if (const auto* at = std::get_if<StoredAt>(&ref)) stored.emplace_back(id, at->length_bytes);
     }
-    if (stored.size() < ids.size()) fill_elements(elements.span(), fill_);
+    if (stored.size() < ids.size() || covered != box) fill_elements(elements.span(), fill_);
     std::vector<ChunkId> some;
     for (std::size_t next = 0; next < stored.size();) {
       some.clear();
