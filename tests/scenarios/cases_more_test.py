@@ -36,7 +36,8 @@ def test_c09_nan_attributes(t):
     root = zarr.open_group(str(t / "n.zarr"), mode="w", zarr_format=3)
     root.create_array("v", data=np.arange(4.0))
     document = json.loads((t / "n.zarr" / "zarr.json").read_text())
-    attributes = '{"a": NaN, "b": "NaN", "c": [1.0, NaN, Infinity], "d": -Infinity, "whole": 1.0, "int": 9007199254740993}'
+    attributes = ('{"a": NaN, "b": "NaN", "c": [1.0, NaN, Infinity], "d": -Infinity, "whole": 1.0, '
+                  '"int": 9007199254740993}')
     text = json.dumps(document).replace('"attributes": {}', '"attributes": ' + attributes)
     (t / "n.zarr" / "zarr.json").write_text(text)
     t.source(t / "n.zarr")

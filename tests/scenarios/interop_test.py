@@ -74,8 +74,9 @@ def there_and_back(t, by):
     t.rechunk(middle, back, "--to", "nc4")
     t.none("ncdump -h after %s" % by, judges.text_differences(judges.ncdump_header(path), judges.ncdump_header(back)))
     t.none("nc4 to %s to nc4" % by, sample_tree.check("nc4", back, GROUPS, VARIABLES, "nc4"))
-    t.none("nc4 to %s to nc4, all but the layout" % by,
-           judges.h5_files(path, back, layout=False, order=False, ignore=HIDDEN))
+    differences = judges.h5_files(path, back, layout=False, order=False, ignore=HIDDEN)
+    # In HDF5 its extent ends with the last record written; netCDF sees the length of the dimension either way.
+    t.none("nc4 to %s to nc4, all but the layout" % by, [d for d in differences if "sparse: extent" not in d])
 
 
 def test_nc4_by_zarr3_and_back(t):
