@@ -1,6 +1,7 @@
-"""Random netCDF-4 files: groups, dimensions of parents and shadowed ones, several unlimited, variables without coordinates.
+"""Random netCDF-4 files: groups, dimensions of parents and shadowed ones, several unlimited, no coordinates.
 
-Copied to netCDF-4 they must be equal in everything that HDF5 can tell; through Zarr and back, in `ncdump -h` and all values.
+Copied to netCDF-4 they must be equal in everything that HDF5 can tell; through Zarr and back, in `ncdump -h` and all
+values.
 `random_trees_test.py --seed N --count M` runs others; --keep DIR keeps the files.
 """
 
@@ -25,7 +26,8 @@ def random_attributes(rng):
         kind = int(rng.integers(0, 5))
         dtype = str(rng.choice(TYPES))
         if kind == 0:
-            attrs["text%d" % i] = str(rng.choice(["", "K", "a long text\nof two lines", "Ω", "1", "NaN", "  blank ", "true"]))
+            texts = ["", "K", "a long text\nof two lines", "Ω", "1", "NaN", "  blank ", "true"]
+            attrs["text%d" % i] = str(rng.choice(texts))
         elif kind == 1:
             attrs["one%d" % i] = np.dtype(dtype).type(rng.integers(0, 100))
         elif kind == 2:
@@ -59,7 +61,8 @@ def make_variable(rng, group, name, dims):
     if dims and rng.random() < 0.5:
         options["chunksizes"] = [int(rng.integers(1, 6)) if u else int(rng.integers(1, len(visible[d]) + 1))
                                  for d, u in zip(dims, unlimited)]
-        options.update(zlib=bool(rng.random() < 0.5), shuffle=bool(rng.random() < 0.5), fletcher32=bool(rng.random() < 0.2))
+        options.update(zlib=bool(rng.random() < 0.5), shuffle=bool(rng.random() < 0.5),
+                       fletcher32=bool(rng.random() < 0.2))
     if rng.random() < 0.3:
         options["fill_value"] = dtype.type(rng.integers(0, 100))
     elif rng.random() < 0.1 and not any(unlimited):
