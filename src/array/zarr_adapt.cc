@@ -168,7 +168,7 @@ AttributeValue in_array_type(const AttributeValue& value, const DType& dtype) {
   typed.dtype = dtype;
   typed.data.resize(dtype.bytes);
   const Json number = element_to_json(value.dtype, value.data);
-  return element_from_json(number, dtype, Rounding::exact, typed.data) ? typed : value;
+  return element_from_json(number, dtype, Rounding::nearest, typed.data) ? typed : value;
 }
 
 void check_zarr_array(const ArrayMeta& meta, const char* format, bool (*has_spelling)(const std::string& codec)) {

@@ -29,7 +29,8 @@ void replace_codecs(ArrayNode& node, CodecSpecs codecs, const std::string& why, 
 /// no such attribute or it is no such element.
 std::optional<std::vector<std::byte>> mask_value(const ArrayNode& node);
 
-/// A `_FillValue` read from JSON by the default rules, in the type of the array if that holds it exactly.
+/// A `_FillValue` read from JSON by the default rules, in the type of the array: floats are rounded (JSON spells an f4
+/// as the user wrote it), integers must fit.
 AttributeValue in_array_type(const AttributeValue& value, const DType& dtype);
 
 /// Throws Error{unsupported} if an array is not a plain grid of chunks of numbers that a Zarr store can hold.
