@@ -22,23 +22,49 @@ void set(const Lock& lock, herr_t result) {
   checked(lock, result, "cannot set a creation property", Code::internal);
 }
 
+/// Orders and thresholds of a group's links and attributes. One by one: the list that a group returns also carries
+/// where its links lie in the source, and a group made with it would look for them there.
+void copy_group_properties(const Lock& lock, hid_t from, hid_t to) {
+  constexpr const char* kWhat = "cannot read the properties of a group";
+  unsigned a = 0;
+  unsigned b = 0;
+  checked(lock, H5Pget_link_creation_order(from, &a), kWhat);
+  set(lock, H5Pset_link_creation_order(to, a));
+  checked(lock, H5Pget_link_phase_change(from, &a, &b), kWhat);
+  set(lock, H5Pset_link_phase_change(to, a, b));
+  checked(lock, H5Pget_attr_creation_order(from, &a), kWhat);
+  set(lock, H5Pset_attr_creation_order(to, a));
+  checked(lock, H5Pget_attr_phase_change(from, &a, &b), kWhat);
+  set(lock, H5Pset_attr_phase_change(to, a, b));
+}
+
 /// The creation list of a file like the source. The library keeps what concerns the root group in the group's own list.
 Hid file_creation_list(const Lock& lock, hid_t source) {
   constexpr const char* kWhat = "cannot read the file's properties";
   Hid fcpl = owned(lock, H5Fget_create_plist(source), kWhat);
   const Hid root = owned(lock, H5Gopen2(source, "/", H5P_DEFAULT), "cannot open the root group");
   const Hid gcpl = owned(lock, H5Gget_create_plist(root.get()), kWhat);
-  unsigned a = 0;
-  unsigned b = 0;
-  checked(lock, H5Pget_link_creation_order(gcpl.get(), &a), kWhat);
-  set(lock, H5Pset_link_creation_order(fcpl.get(), a));
-  checked(lock, H5Pget_link_phase_change(gcpl.get(), &a, &b), kWhat);
-  set(lock, H5Pset_link_phase_change(fcpl.get(), a, b));
-  checked(lock, H5Pget_attr_creation_order(gcpl.get(), &a), kWhat);
-  set(lock, H5Pset_attr_creation_order(fcpl.get(), a));
-  checked(lock, H5Pget_attr_phase_change(gcpl.get(), &a, &b), kWhat);
-  set(lock, H5Pset_attr_phase_change(fcpl.get(), a, b));
+  copy_group_properties(lock, gcpl.get(), fcpl.get());
   return fcpl;
+}
+
+/// The creation list of a group like `source`.
+Hid group_creation_list(const Lock& lock, hid_t source) {
+  constexpr const char* kWhat = "cannot read the properties of a group";
+  const Hid from = owned(lock, H5Gget_create_plist(source), kWhat);
+  Hid to = owned(lock, H5Pcreate(H5P_GROUP_CREATE), kWhat);
+  copy_group_properties(lock, from.get(), to.get());
+  unsigned n_links = 0;
+  unsigned name_bytes = 0;
+  checked(lock, H5Pget_est_link_info(from.get(), &n_links, &name_bytes), kWhat);
+  set(lock, H5Pset_est_link_info(to.get(), n_links, name_bytes));
+  std::size_t heap_bytes = 0;
+  checked(lock, H5Pget_local_heap_size_hint(from.get(), &heap_bytes), kWhat);
+  set(lock, H5Pset_local_heap_size_hint(to.get(), heap_bytes));
+  hbool_t track_times = 0;
+  checked(lock, H5Pget_obj_track_times(from.get(), &track_times), kWhat);
+  set(lock, H5Pset_obj_track_times(to.get(), track_times));
+  return to;
 }
 
 std::shared_ptr<File> create_like(const Lock& lock, const std::string& path, const Hierarchy& tree,
@@ -212,7 +238,7 @@ class NativeWrite {
 
   void create_group(const std::string& path, haddr_t address) {
     const Hid from = open_source(path);
-    const Hid gcpl = owned(lock_, H5Gget_create_plist(from.get()), "cannot read the properties of " + path);
+    const Hid gcpl = group_creation_list(lock_, from.get());
     const Hid to =
         owned(lock_, H5Gcreate2(file_->id(), path.c_str(), link_creation_list(path).get(), gcpl.get(), H5P_DEFAULT),
               "cannot create the group " + path, Code::io);
