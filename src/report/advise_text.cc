@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/sizes.h"
 #include "report/advise_report.h"
@@ -60,7 +61,7 @@ std::string ratio_text(double ratio) {
 }
 
 double worst_to_best(const Layout& layout) {
-  double low = INFINITY;
+  double low = std::numeric_limits<double>::infinity();
   double high = 0;
   for (const auto& cost : layout.costs) {
     low = std::min(low, cost.seconds);

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include <chrono>
+#include <limits>
 #include <random>
 
 #include "base/checked.h"
@@ -93,7 +94,7 @@ TEST_CASE("the search is within 1 % of the best of its lattice") {
       combinations *= static_cast<double>(lattice.back().size());
     }
     if (combinations > 150e3) continue;
-    double best = INFINITY;
+    double best = std::numeric_limits<double>::infinity();
     std::vector<std::size_t> at(lattice.size());
     while (true) {
       Shape chunk;
