@@ -52,6 +52,18 @@ const std::string& need_string(const Json& value, std::string_view what) {
   return value.get_ref<const std::string&>();
 }
 
+bool is_value(const Json& value, std::int64_t number) {
+  return value.is_number_integer() && value == Json(number);
+}
+
+bool is_value(const Json& value, std::string_view text) {
+  return value.is_string() && value.get_ref<const std::string&>() == text;
+}
+
+bool is_false(const Json& value) {
+  return value.is_boolean() && !value.get<bool>();
+}
+
 std::string quote(const Json& value) {
   std::string text = dump_json(value);
   if (text.size() > 60) {

@@ -18,6 +18,10 @@ const Json& need_member(const Json& object, std::string_view name);
 Shape need_extents(const Json& value, std::string_view what, Index least);
 /// The text of a string value; Error{corrupt} "key 'order' is 3, not a string".
 const std::string& need_string(const Json& value, std::string_view what);
+/// True if the value is this number or this text. Unlike the operators of Json, it is sure of itself about NaN.
+bool is_value(const Json& value, std::int64_t number);
+bool is_value(const Json& value, std::string_view text);
+bool is_false(const Json& value);
 /// A value as errors quote it: compact and at most 60 bytes.
 std::string quote(const Json& value);
 

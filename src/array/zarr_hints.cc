@@ -32,7 +32,7 @@ std::optional<Dimension> parse_dimension(const Json& value) {
   if (length > std::uint64_t{1} << 62) return std::nullopt;
   Dimension dimension{value[0].get<std::string>(), static_cast<Index>(length), false};
   if (value.size() == 3) {
-    if (value[2] != Json("unlimited")) return std::nullopt;
+    if (!is_value(value[2], "unlimited")) return std::nullopt;
     dimension.unlimited = true;
   }
   return dimension;
@@ -96,7 +96,7 @@ HintsRead::~HintsRead() = default;
 
 HintsRead::HintsRead(const Json& document) : document_(std::make_unique<const Json>(document)) {
   const Json* version = find_member(*document_, "version");
-  if (version == nullptr || *version != Json(kVersion)) {
+  if (version == nullptr || !is_value(*version, kVersion)) {
     document_ = std::make_unique<const Json>();
     return;
   }

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/json.h"
 
@@ -167,6 +168,16 @@ void collect_dimensions(Hierarchy& tree) {
       lengths[name] = length;
     }
   }
+}
+
+void check_extents(const ArrayMeta& meta) {
+  const auto elements = checked_product(meta.shape);
+  if (!elements || !checked_mul(*elements, static_cast<Index>(meta.dtype.bytes))) {
+    throw Error(Code::corrupt, fmt::format("an array of {} elements of {} bytes is larger than 2^63 bytes",
+                                           to_string(meta.shape), meta.dtype.bytes));
+  }
+  meta.grid();
+  meta.chunk_bytes();
 }
 
 Shape default_object_chunk(const Shape& shape, std::size_t element_bytes) {

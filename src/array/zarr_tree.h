@@ -74,6 +74,9 @@ void complete_tree(Hierarchy& tree);
 /// length is that one's; a name with several lengths in one group is no dimension. Existing dimensions stay.
 void collect_dimensions(Hierarchy& tree);
 
+/// Throws Error{corrupt} if the elements, the chunks or the bytes of a chunk or of the array are more than 2^63.
+void check_extents(const ArrayMeta& meta);
+
 /// A chunk for an array that had none: the whole array, or a run of about 4 MiB along the slowest axes.
 Shape default_object_chunk(const Shape& shape, std::size_t element_bytes);
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -24,13 +26,27 @@ void refuse(ArrayMeta& meta, const std::string& why) {
   if (meta.unsupported.empty()) meta.unsupported = why;
 }
 
+// A structured type: a list of [name, type] or [name, type, shape], no name twice.
+bool is_structured_type(const Json& value) {
+  if (!value.is_array() || value.empty()) return false;
+  std::unordered_set<std::string_view> names;
+  for (const Json& field : value) {
+    if (!field.is_array() || field.size() < 2 || field.size() > 3 || !field[0].is_string()) return false;
+    const std::string& name = field[0].get_ref<const std::string&>();
+    if (name.empty() || !names.insert(name).second) return false;
+    if (!field[1].is_string() && !is_structured_type(field[1])) return false;
+    if (field.size() == 3 && !field[2].is_array() && !field[2].is_number_integer()) return false;
+  }
+  return true;
+}
+
 void parse_dtype_member(const Json& value, ArrayMeta& meta) {
   const auto malformed = [&](const char* why) {
     throw Error(Code::corrupt, fmt::format("'dtype' is {}, {}", quote(value), why));
   };
   meta.dtype = DType{DType::Kind::other, 0, {}};
   if (value.is_array()) {
-    if (value.empty()) malformed("a list without fields");
+    if (!is_structured_type(value)) malformed("no list of named fields");
     meta.dtype.other = "structured";
     refuse(meta, "structured data type");
     return;
@@ -136,7 +152,7 @@ bool is_compressor(const CodecSpec& codec) {
 ParsedArray parse_zarray(const Json& document) {
   ParsedArray array;
   ArrayMeta& meta = array.meta;
-  if (const Json& version = need_member(document, "zarr_format"); version != Json(2)) {
+  if (const Json& version = need_member(document, "zarr_format"); !is_value(version, 2)) {
     throw Error(Code::corrupt, fmt::format("'zarr_format' is {}, not 2", quote(version)));
   }
   meta.shape = need_extents(need_member(document, "shape"), "shape", 0);
@@ -154,7 +170,7 @@ ParsedArray parse_zarray(const Json& document) {
   parse_dtype_member(need_member(document, "dtype"), meta);
   const std::string& order = need_string(need_member(document, "order"), "order");
   if (order != "C" && order != "F") {
-    throw Error(Code::corrupt, fmt::format("'order' is '{}', neither 'C' nor 'F'", order));
+    throw Error(Code::corrupt, fmt::format("'order' is {}, neither 'C' nor 'F'", quote(Json(order))));
   }
   array.native.order_f = order == "F";
   if (array.native.order_f && meta.shape.rank() > 1) {
@@ -169,8 +185,7 @@ ParsedArray parse_zarray(const Json& document) {
   }
   parse_codecs(document, meta);
   parse_fill(document, array);
-  meta.grid();
-  meta.chunk_bytes();
+  check_extents(meta);
   return array;
 }
 

@@ -75,7 +75,7 @@ class TreeReader {
 
   void take_consolidated() {
     try {
-      if (const Json& version = need_member(consolidated_, "zarr_consolidated_format"); version != Json(1)) {
+      if (const Json& version = need_member(consolidated_, "zarr_consolidated_format"); !is_value(version, 1)) {
         throw Error(Code::unsupported, fmt::format("consolidated metadata of version {}", quote(version)));
       }
       const Json& metadata = need_member(consolidated_, "metadata");
@@ -145,7 +145,7 @@ class TreeReader {
     group.path = "/" + node;
     if (documents.group != nullptr) {
       const Json* version = find_member(*documents.group, "zarr_format");
-      if (version == nullptr || *version != Json(2)) {
+      if (version == nullptr || !is_value(*version, 2)) {
         throw Error(Code::corrupt, "'zarr_format' is not 2").in(metadata_key(node, kGroup));
       }
     }

@@ -75,8 +75,7 @@ class ArrayParser {
     parse_fill();
     parse_dims();
     parse_extensions();
-    meta_.grid();
-    meta_.chunk_bytes();
+    check_extents(meta_);
     return std::move(array_);
   }
 
@@ -86,10 +85,10 @@ class ArrayParser {
   }
 
   void check_version(const char* node_type) const {
-    if (const Json& version = need_member(document_, "zarr_format"); version != Json(3)) {
+    if (const Json& version = need_member(document_, "zarr_format"); !is_value(version, 3)) {
       throw Error(Code::corrupt, fmt::format("'zarr_format' is {}, not 3", quote(version)));
     }
-    if (const Json& type = need_member(document_, "node_type"); type != Json(node_type)) {
+    if (const Json& type = need_member(document_, "node_type"); !is_value(type, node_type)) {
       throw Error(Code::corrupt, fmt::format("'node_type' is {}, not '{}'", quote(type), node_type));
     }
   }
@@ -135,7 +134,7 @@ class ArrayParser {
     array_.native.separator = array_.native.v2_keys ? '.' : '/';
     const Json* separator = keys.configuration == nullptr ? nullptr : find_member(*keys.configuration, "separator");
     if (separator == nullptr) return;
-    if (*separator != Json(".") && *separator != Json("/")) {
+    if (!is_value(*separator, ".") && !is_value(*separator, "/")) {
       throw Error(Code::corrupt,
                   fmt::format("the separator of 'chunk_key_encoding' is {}, neither '.' nor '/'", quote(*separator)));
     }
@@ -225,7 +224,7 @@ class ArrayParser {
       }
       return;
     }
-    if (*endian != Json("little") && *endian != Json("big")) {
+    if (!is_value(*endian, "little") && !is_value(*endian, "big")) {
       throw Error(Code::corrupt,
                   fmt::format("the endian of '{}' is {}, neither 'little' nor 'big'", what, quote(*endian)));
     }
@@ -266,7 +265,7 @@ class ArrayParser {
     for (const auto& [name, value] : document_.get_ref<const Json::object_t&>()) {
       if (std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end()) continue;
       const Json* needed = find_member(value, "must_understand");
-      if (needed == nullptr || *needed != Json(false))
+      if (needed == nullptr || !is_false(*needed))
         refuse(fmt::format("extension {} in the metadata", quote_name(name)));
     }
   }
@@ -313,13 +312,13 @@ ParsedArray parse_array(const Json& document) {
 std::string check_group(const Json& document) {
   static constexpr std::array<std::string_view, 4> kKnown{"zarr_format", "node_type", "attributes",
                                                           "consolidated_metadata"};
-  if (const Json& version = need_member(document, "zarr_format"); version != Json(3)) {
+  if (const Json& version = need_member(document, "zarr_format"); !is_value(version, 3)) {
     throw Error(Code::corrupt, fmt::format("'zarr_format' is {}, not 3", quote(version)));
   }
   for (const auto& [name, value] : document.get_ref<const Json::object_t&>()) {
     if (std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end()) continue;
     const Json* needed = find_member(value, "must_understand");
-    if (needed == nullptr || *needed != Json(false)) return name;
+    if (needed == nullptr || !is_false(*needed)) return name;
   }
   return {};
 }

@@ -26,7 +26,7 @@ constexpr std::string_view kDocument = "zarr.json";
 bool is_array(const Json& document) {
   const std::string& type = need_string(need_member(document, "node_type"), "node_type");
   if (type != "array" && type != "group") {
-    throw Error(Code::corrupt, fmt::format("'node_type' is '{}', neither 'array' nor 'group'", type));
+    throw Error(Code::corrupt, fmt::format("'node_type' is {}, neither 'array' nor 'group'", quote(Json(type))));
   }
   return type == "array";
 }
