@@ -94,6 +94,9 @@ class Layers(unittest.TestCase):
     def test_the_library_prints(self):
         self.refused("src/base/probe.cc", "void f() { std::cout << 1; }\n", "never prints")
 
+    def test_a_page_that_is_not_there(self):
+        self.refused("src/base/probe.cc", "// Grammar: docs/absent.md.\n", "probe.cc:1", "does not exist")
+
     def test_an_include_of_nothing(self):
         self.refused("src/base/probe.cc", '#include "error.h"\n', "spell the whole path")
 
