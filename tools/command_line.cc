@@ -4,6 +4,8 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <iostream>
 #include <new>
 
@@ -62,10 +64,14 @@ void require_one_of(const std::string& option, const std::string& value, const s
 }
 
 int run_command(const char* name, const std::function<int()>& body) {
-  signal(SIGPIPE, SIG_IGN);
+  signal(SIGPIPE, SIG_IGN);  // a closed pipe and a full quota are write errors, not deaths
+  signal(SIGXFSZ, SIG_IGN);
   try {
     const int code = body();
     std::cout.flush();
+    // A reader that has seen enough is no error.
+    if (!std::cout && errno != EPIPE)
+      throw Error(Code::io, fmt::format("cannot write the report: {}", std::strerror(errno)), "is the disk full?");
     return code;
   } catch (const Error& e) {
     fmt::print(stderr, "{}: {}: {}\n", name, code_name(e.code()), e.what());

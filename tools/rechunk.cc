@@ -193,7 +193,6 @@ int run(int argc, char** argv) {
     std::cout << rechunk_json(report) << '\n';
   else if (!quiet)
     std::cout << rechunk_text(report, verbose);
-  std::cout.flush();
   return 0;
 }
 

@@ -118,7 +118,11 @@ def value_differences(path_a, path_b):
                 continue
             for one in (variable, found[path]):
                 one.set_auto_maskandscale(False)
-            if not judges.same_values(variable[...], found[path][...]):
+            try:
+                wanted = variable[...]
+            except RuntimeError:
+                continue  # netCDF-C itself cannot read some variables whose dimensions are shadowed
+            if not judges.same_values(wanted, found[path][...]):
                 out.append("%s: values differ" % path)
     return out
 
