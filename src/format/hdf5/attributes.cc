@@ -185,12 +185,24 @@ bool tracks_attribute_order(const Lock&, hid_t object) {
   return creation && H5Pget_attr_creation_order(creation.get(), &flags) >= 0 && (flags & H5P_CRT_ORDER_TRACKED) != 0;
 }
 
+/// Old headers list attributes one after the other, as they were made; new ones may keep them in a hash order.
+static bool has_old_header(const Lock& lock, hid_t object) {
+#if H5_VERSION_GE(1, 12, 0)
+  H5O_info1_t info;
+#else
+  H5O_info_t info;
+#endif
+  checked(lock, H5Oget_info2(object, &info, H5O_INFO_HDR), "cannot read an object's header");
+  return info.hdr.version == 1;
+}
+
 std::vector<AttributeEntry> list_attributes(const Lock& lock, hid_t object) {
   std::vector<AttributeEntry> entries;
-  const H5_index_t index = tracks_attribute_order(lock, object) ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
+  const bool tracked = tracks_attribute_order(lock, object);
+  const H5_index_t index = tracked ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
+  const H5_iter_order_t order = tracked || !has_old_header(lock, object) ? H5_ITER_INC : H5_ITER_NATIVE;
   hsize_t position = 0;
-  checked(lock, H5Aiterate2(object, index, H5_ITER_INC, &position, collect_entry, &entries),
-          "cannot list the attributes");
+  checked(lock, H5Aiterate2(object, index, order, &position, collect_entry, &entries), "cannot list the attributes");
   return entries;
 }
 

@@ -21,7 +21,7 @@ struct AttributeEntry {
   std::string name;
   std::uint64_t data_bytes = 0;  // as stored
 };
-/// An object's attributes, in creation order where it was tracked, else by name.
+/// An object's attributes, in creation order where it is known, else by name.
 std::vector<AttributeEntry> list_attributes(const Lock& lock, hid_t object);
 
 /// Reads an attribute. Throws Error{corrupt}, also when it claims to be longer than `max_bytes`.
