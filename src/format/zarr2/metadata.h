@@ -29,8 +29,8 @@ std::string typestr(const ArrayMeta& meta);
 /// The document of an array that check() has passed. `fill_value` as decided by choose_fill.
 Json print_zarray(const ArrayMeta& meta, const ZarrArray& native, const Json& fill_value);
 
-/// What to write as fill_value. Not meta.fill where other readers would take that for a mask (see knowledge in
-/// docs/zarr-hints.md): the value of `_FillValue`; else null if no chunk is missing; else meta.fill.
+/// What to write as fill_value. Not meta.fill where other readers would take that for a mask (docs/zarr-hints.md): the
+/// value of `_FillValue`; else null if no chunk is missing; else meta.fill.
 Json choose_fill(const ArrayNode& node, const ZarrArray& native);
 
 }  // namespace chunkwise::zarr2
