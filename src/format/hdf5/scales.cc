@@ -133,6 +133,12 @@ bool has_netcdf_marks(const Lock& lock, hid_t file) {
   std::set<haddr_t> seen;
   std::vector<Hid> groups;
   groups.push_back(owned(lock, H5Gopen2(file, "/", H5P_DEFAULT), "cannot open the root group"));
+  // netCDF before 4.4.1 left no mark of its own, but always kept the order of creation and described dimensions by
+  // scales.
+  const Hid creation = owned(lock, H5Gget_create_plist(groups.back().get()), "cannot read the root group's properties");
+  unsigned order = 0;
+  const bool keeps_order =
+      H5Pget_link_creation_order(creation.get(), &order) >= 0 && (order & H5P_CRT_ORDER_TRACKED) != 0;
   seen.insert(object_address(lock, groups.back().get()));
   while (!groups.empty()) {
     const Hid group = std::move(groups.back());
@@ -149,7 +155,8 @@ bool has_netcdf_marks(const Lock& lock, hid_t file) {
       if (!seen.insert(object_address(lock, object.get())).second) continue;
       if (kind == H5I_GROUP)
         groups.push_back(std::move(object));
-      else if (dataset_has_marks(lock, object.get()))
+      else if (dataset_has_marks(lock, object.get()) ||
+               (keeps_order && read_text_attribute(lock, object.get(), "CLASS") == "DIMENSION_SCALE"))
         return true;
     }
   }
