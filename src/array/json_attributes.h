@@ -16,6 +16,8 @@ struct JsonSpelling : Native {
   AttributeValue value;
   /// Zarr v2: the attribute stands for the array's fill_value and is not spelled out among the attributes.
   bool implied = false;
+  /// Zarr v2: read in the type of its array, as `_FillValue` without a hint is.
+  bool in_array_type = false;
 };
 
 /// Reads a value by the default rules: an integer is i8 (u8 above 2^63-1), another number f8, a string a text of `text`

@@ -284,6 +284,7 @@ class TreeReader {
       if (attribute.name != "_FillValue") continue;
       auto spelling = std::make_shared<JsonSpelling>(dynamic_cast<const JsonSpelling&>(*attribute.native));
       spelling->value = in_array_type(attribute.value, meta.dtype);
+      spelling->in_array_type = true;
       attribute.value = spelling->value;
       attribute.native = std::move(spelling);
     }

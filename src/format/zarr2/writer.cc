@@ -67,7 +67,7 @@ class TreeWriter {
     const Json fill = native.fill_json.empty() ? choose_fill(array, native) : parse_json(native.fill_json);
     add(node, ".zarray", print_zarray(meta, native, fill));
 
-    Json attributes = hints_.attributes(hint_path, array.attributes);
+    Json attributes = hints_.attributes(hint_path, as_spelled(array.attributes));
     hint_mask(hint_path, array);
     const bool all_named = !meta.dims.empty() && std::none_of(meta.dims.begin(), meta.dims.end(),
                                                               [](const std::string& name) { return name.empty(); });
@@ -84,6 +84,17 @@ class TreeWriter {
     keys.prefix = node.empty() ? "" : node + "/";
     keys.separator = native.separator == 0 ? '.' : native.separator;
     keys_[meta.path] = keys;
+  }
+
+  // `_FillValue` of another v2 array keeps its spelling: as it reads in the array's type anyway, it needs no hint.
+  static std::vector<Attribute> as_spelled(std::vector<Attribute> attributes) {
+    for (Attribute& attribute : attributes) {
+      const auto* spelling = dynamic_cast<const JsonSpelling*>(attribute.native.get());
+      if (attribute.name != "_FillValue" || spelling == nullptr || !spelling->in_array_type) continue;
+      if (same_value(spelling->value, attribute.value))
+        attribute.value = attribute_from_json(parse_json(spelling->json), AttributeValue::TextForm());
+    }
+    return attributes;
   }
 
   // Without a hint `_FillValue` reads in the array's type, not in JSON's.
