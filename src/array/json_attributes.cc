@@ -165,7 +165,7 @@ bool refine_with_raw(const Json& raw, AttributeValue& value) {
       const Json a = element_to_json(value.dtype, element_at(value, i));
       const Json b = element_to_json(value.dtype, element_at(exact, i));
       const bool both_nan = a.is_number_float() && std::isnan(a.get<double>()) && std::isnan(b.get<double>());
-      if (!both_nan && a != b) return false;
+      if (!both_nan && !(a == b)) return false;  // not !=, which nlohmann answers with false beside a NaN
     }
     value = std::move(exact);
     return true;

@@ -1,0 +1,98 @@
+#include "array/object_chunks.h"
+
+#include <catch2/catch.hpp>
+
+#include "../base/throws_code.h"
+#include "../store/scratch_directory.h"
+
+namespace chunkwise {
+namespace {
+
+using testing::ScratchDirectory;
+using testing::write_file;
+
+Hierarchy tree_of(const std::string& path, bool nameless = false) {
+  Hierarchy tree;
+  tree.groups.emplace_back().path = "/";
+  ArrayMeta& meta = tree.arrays.emplace_back().meta;
+  meta.path = path;
+  meta.dtype = *parse_dtype("i4");
+  meta.shape = meta.max_shape = {4, 6};
+  meta.chunk = {2, 3};
+  tree.nameless = nameless;
+  return tree;
+}
+
+TEST_CASE("Keys are spelled as the metadata says") {
+  const Shape coords{0, 13, 1};
+  CHECK(ChunkKeys{"", false, '.'}.key(coords) == "0.13.1");
+  CHECK(ChunkKeys{"a/b/", false, '/'}.key(coords) == "a/b/0/13/1");
+  CHECK(ChunkKeys{"a/", true, '/'}.key(coords) == "a/c/0/13/1");
+  CHECK(ChunkKeys{"a/", true, '.'}.key(coords) == "a/c.0.13.1");
+  CHECK(ChunkKeys{"a/", false, '.'}.key(Shape{}) == "a/0");
+  CHECK(ChunkKeys{"a/", true, '/'}.key(Shape{}) == "a/c");
+}
+
+TEST_CASE("Only chunks are counted") {
+  const ScratchDirectory scratch;
+  for (const char* name : {"0.0", "1.1", "0.2", "2.0", "0.00", "0", "0.0.0", "-1.0", "0.1x", ".zarray", "+0.1"}) {
+    write_file(scratch / (std::string("dot/") + name), "12345");
+  }
+  for (const char* name : {"c/0/0", "c/1/1", "c/0/2", "c/2/0", "c/01/0", "c/x", "0/1", "c/1/0/0"}) {
+    write_file(scratch / (std::string("nest/") + name), "123");
+  }
+  const auto store = open_directory_store(scratch.path());
+  const ChunkGrid grid({4, 6}, {2, 3});
+  const StoredChunks dotted = count_chunks(*store, {"dot/", false, '.'}, grid);
+  CHECK(dotted.count == 2);
+  CHECK(dotted.bytes == 10);
+  REQUIRE_ERROR(count_chunks(*store, {"nest/", true, '/'}, grid), Code::corrupt, "nest/c/1/0");
+  std::filesystem::remove_all(scratch / "nest/c/1/0");
+  CHECK(count_chunks(*store, {"nest/", true, '/'}, grid).count == 2);
+  CHECK(count_chunks(*store, {"none/", true, '/'}, grid).count == 0);
+  CHECK(count_chunks(*store, {"dot/", false, '.'}, ChunkGrid({0, 6}, {2, 3})).count == 0);
+  std::filesystem::create_directory(scratch / "dot/1.0");
+  REQUIRE_ERROR(count_chunks(*store, {"dot/", false, '.'}, grid), Code::corrupt, "dot/1.0");
+}
+
+TEST_CASE("Chunks are written and read, absent ones are absent") {
+  const ScratchDirectory scratch;
+  const std::map<std::string, ChunkKeys> keys{{"/v", {"v/", true, '/'}}};
+  {
+    const auto writer =
+        make_object_writer(open_directory_store(scratch.path()), tree_of("/v"), keys, {{"last", "held"}});
+    const auto sink = writer->open_array("/v");
+    sink->write(ChunkId{3}, {as_bytes("123456789012345678901234"), 0, false});
+    sink->write(ChunkId{0}, {{}, 0, true});
+    REQUIRE_ERROR(writer->open_array("/w"), Code::not_found, "/v");
+    CHECK_FALSE(std::filesystem::exists(scratch / "last"));
+    writer->finish();
+  }
+  CHECK(testing::read_file(scratch / "last") == "held");
+  CHECK(testing::read_file(scratch / "v/c/1/1").size() == 24);
+  CHECK(testing::n_entries(scratch / "v/c") == 1);
+
+  write_file(scratch / "v/c/0/1", std::string(1000, 'x'));
+  const auto reader = make_object_reader(open_directory_store(scratch.path()), tree_of("/v"), keys);
+  const auto source = reader->open_array("/v");
+  CHECK(std::holds_alternative<Absent>(source->locate(ChunkId{0})));
+  CHECK(std::get<StoredAt>(source->locate(ChunkId{3})).length_bytes == 24);
+  REQUIRE_ERROR(source->locate(ChunkId{1}), Code::corrupt, "v/c/0/1");
+  ReadBatch batch;
+  const std::vector<ChunkId> ids{ChunkId{3}, ChunkId{0}};
+  source->read(ids, batch);
+  REQUIRE(batch.chunks.size() == 2);
+  CHECK(as_text(batch.chunks[0].bytes) == "123456789012345678901234");
+  CHECK(batch.chunks[1].absent);
+  REQUIRE_ERROR(source->read(std::vector<ChunkId>{ChunkId{1}}, batch), Code::corrupt, "chunk 1 of /v");
+}
+
+TEST_CASE("The only array of a nameless dataset answers to any path") {
+  const ScratchDirectory scratch;
+  const auto reader =
+      make_object_reader(open_directory_store(scratch.path()), tree_of("/v", true), {{"/v", {"", false, '.'}}});
+  CHECK(reader->open_array("/another")->meta().path == "/v");
+}
+
+}  // namespace
+}  // namespace chunkwise
