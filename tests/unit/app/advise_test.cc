@@ -79,7 +79,7 @@ TEST_CASE("limits on chunk size hold") {
   CHECK(bytes <= 8 << 20);
 }
 
-TEST_CASE("--top keeps the fastest policies, the rest of the table stays") {
+TEST_CASE("top keeps the fastest policies, the rest of the table stays") {
   auto request = narr();
   request.top = 2;
   request.candidates = {"92,9,11"};
