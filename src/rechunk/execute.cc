@@ -22,48 +22,15 @@
 #include "base/budget.h"
 #include "base/error.h"
 #include "codec/chain.h"
+#include "rechunk/tile_run.h"
 
 namespace chunkwise {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 constexpr int kReaderThreads = 3;
 /// Small chunks share a task until it has about this many decoded bytes, so that scheduling does not show.
 constexpr std::uint64_t kTask_bytes = 256 * 1024;
 constexpr std::size_t kMostChunksPerBatch = 4096;
-
-/// One array while its tiles are in flight.
-struct ArrayRun {
-  const ArrayPlan* plan = nullptr;
-  std::size_t index = 0;
-  std::unique_ptr<ArraySource> uncut;
-  std::unique_ptr<ArraySource> cut;
-  const ArraySource* source = nullptr;
-  std::unique_ptr<ArraySink> sink;
-  CodecChain decode;
-  CodecChain encode;
-  std::vector<std::byte> fill;  // of the source, in the target's byte order
-  std::vector<std::byte> target_fill;
-  bool absent_stays_absent = false;
-  ChunkGrid tiles;
-};
-
-/// One tile: the box, its elements in C order and the target's byte order, and which of its source chunks exist.
-struct TileRun {
-  std::shared_ptr<ArrayRun> array;
-  MemoryBudget::Lease lease;
-  Box box;
-  Bytes elements;
-  Box source_chunks;          // grid coordinates of the source chunks it touches
-  std::vector<bool> present;  // row-major over source_chunks
-  bool all_absent = false;
-  std::atomic<Index> n_to_decode{0};
-  std::atomic<Index> n_to_encode{0};
-};
 
 struct Batch {
   std::shared_ptr<ArrayRun> array;
@@ -71,11 +38,6 @@ struct Batch {
   MemoryBudget::Lease lease;
   std::vector<ChunkId> ids;
   ReadBatch data;
-};
-
-struct Worker {
-  CodecChain::Scratch scratch;
-  StageTotals totals;
 };
 
 struct Located {
@@ -190,6 +152,7 @@ class Execution {
     auto array = std::make_shared<ArrayRun>();
     array->plan = &plan;
     array->index = index;
+    array->target = &target;
     array->uncut = reader_.open_array(sources_[index].path);
     array->source = &cut_as_planned(*array->uncut, plan, array->cut);
     array->sink = writer_.open_array(target.path);
@@ -313,7 +276,8 @@ class Execution {
     for (std::size_t begin = 0; begin < batch->ids.size(); begin += per_task) {
       const std::size_t end = std::min(begin + per_task, batch->ids.size());
       enqueue([this, batch, begin, end](Worker& worker) {
-        for (std::size_t i = begin; i < end && !stop_.stop_requested(); ++i) decode_one(*batch, i, worker);
+        for (std::size_t i = begin; i < end && !stop_.stop_requested(); ++i)
+          decode_chunk(*batch->tile, batch->ids[i], batch->data.chunks[i], worker);
         const Index n = static_cast<Index>(end - begin);
         if (batch->tile->n_to_decode.fetch_sub(n) == n && !stop_.stop_requested()) dispatch_encode(batch->tile);
       });
@@ -325,34 +289,6 @@ class Execution {
     return static_cast<std::size_t>(std::max<std::uint64_t>(1, kTask_bytes / std::max<std::uint64_t>(bytes, 1)));
   }
 
-  void decode_one(const Batch& batch, std::size_t i, Worker& worker) {
-    const ArrayRun& array = *batch.array;
-    const ArrayMeta& source = array.source->meta();
-    TileRun& tile = *batch.tile;
-    const ChunkGrid& grid = array.source->grid();
-    const ChunkId id = batch.ids[i];
-    const Clock::time_point begin = Clock::now();
-    const Box stored_box = source.pads_edges ? grid.full_box(id) : grid.box(id);
-    const std::size_t decoded_bytes = static_cast<std::size_t>(product(stored_box.shape)) * source.dtype.bytes;
-    const EncodedChunk& chunk = batch.data.chunks[i];
-    ByteView decoded;
-    try {
-      decoded = array.decode.decode(chunk.bytes, decoded_bytes, chunk.skipped_codecs, worker.scratch);
-    } catch (Error& e) {
-      throw e.in(fmt::format("chunk {} of {}", to_string(grid.coords(id)), array.plan->path));
-    }
-    BoxCopy copy;
-    copy.src_box = stored_box;
-    copy.src_layout = source.layout;
-    copy.dst_box = tile.box;
-    copy.dst_layout.byte_order = targets_[array.index].layout.byte_order;
-    copy.part = intersect(grid.box(id), tile.box);
-    copy.element = source.dtype.element();
-    copy_box(copy, decoded.data(), tile.elements.data());
-    worker.totals.decode_s += seconds_since(begin);
-    worker.totals.decoded_bytes += decoded_bytes;
-  }
-
   void dispatch_encode(const std::shared_ptr<TileRun>& tile) {
     const ArrayRun& array = *tile->array;
     const std::vector<ChunkId> ids = array.sink->grid().overlapping(tile->box);
@@ -362,95 +298,15 @@ class Execution {
       std::vector<ChunkId> some(ids.begin() + static_cast<std::ptrdiff_t>(begin),
                                 ids.begin() + static_cast<std::ptrdiff_t>(std::min(begin + per_task, ids.size())));
       enqueue([this, tile, some = std::move(some)](Worker& worker) {
-        for (ChunkId id : some)
-          if (!stop_.stop_requested()) encode_one(*tile, id, worker);
+        const ArrayRun& run = *tile->array;
+        for (ChunkId id : some) {
+          if (stop_.stop_requested()) break;
+          if (const auto proof = encode_chunk(*tile, id, worker)) keep_proof(run.index, *proof);
+          done_bytes_ += static_cast<std::uint64_t>(product(run.sink->grid().box(id).shape)) * run.target->dtype.bytes;
+        }
         const Index n = static_cast<Index>(some.size());
         if (tile->n_to_encode.fetch_sub(n) == n) give_elements(std::move(tile->elements));
       });
-    }
-  }
-
-  void encode_one(TileRun& tile, ChunkId id, Worker& worker) {
-    const ArrayRun& array = *tile.array;
-    const ArrayMeta& target = targets_[array.index];
-    const ChunkGrid& grid = array.sink->grid();
-    const Box box = grid.box(id);
-    done_bytes_ += static_cast<std::uint64_t>(product(box.shape)) * target.dtype.bytes;
-    if (array.absent_stays_absent && !any_present(tile, box)) {
-      ++worker.totals.n_chunks_absent;
-      if (is_sampled(grid, id)) keep_proof(array.index, {id, 0, true});
-      return;
-    }
-    Clock::time_point begin = Clock::now();
-    const bool overhangs = grid.overhangs(id);
-    const Box stored_box = target.pads_edges ? grid.full_box(id) : box;
-    ByteView decoded;
-    if (stored_box == tile.box && target.layout.axes.rank() == 0) {
-      decoded = tile.elements.view();
-    } else {
-      Bytes& gathered = worker.scratch.b;  // where the chain may encode from
-      gathered.resize_discard(static_cast<std::size_t>(product(stored_box.shape)) * target.dtype.bytes);
-      BoxCopy copy;
-      copy.src_box = tile.box;
-      copy.src_layout.byte_order = target.layout.byte_order;
-      copy.dst_box = stored_box;
-      copy.dst_layout = target.layout;
-      copy.part = box;
-      copy.element = target.dtype.element();
-      copy_box(copy, tile.elements.data(), gathered.data());
-      if (overhangs && target.pads_edges)
-        fill_outside(stored_box, box, target.layout, array.target_fill, gathered.data());
-      decoded = gathered.view();
-    }
-    // What reads the same unwritten need not be written.
-    if (target.storage == Storage::chunked && !target.fill.empty() && all_equal(decoded, array.target_fill)) {
-      ++worker.totals.n_chunks_absent;
-      if (is_sampled(grid, id)) keep_proof(array.index, {id, 0, true});
-      worker.totals.gather_s += seconds_since(begin);
-      return;
-    }
-    if (is_sampled(grid, id)) keep_proof(array.index, {id, XXH3_64bits(decoded.data(), decoded.size()), false});
-    worker.totals.gather_s += seconds_since(begin);
-
-    begin = Clock::now();
-    EncodedChunk chunk;
-    try {
-      if (target.raw_edges && overhangs) {
-        chunk.bytes = decoded;
-        chunk.skipped_codecs = ~std::uint32_t{0};
-      } else {
-        chunk.bytes = array.encode.encode(decoded, worker.scratch);
-      }
-      worker.totals.encode_s += seconds_since(begin);
-      worker.totals.encoded_bytes += decoded.size();
-      begin = Clock::now();
-      array.sink->write(id, chunk);
-    } catch (Error& e) {
-      throw e.in(fmt::format("chunk {} of {}", to_string(grid.coords(id)), array.plan->path));
-    }
-    worker.totals.write_s += seconds_since(begin);
-    worker.totals.written_bytes += chunk.bytes.size();
-    ++worker.totals.n_chunks_written;
-  }
-
-  /// True if a source chunk that exists shares an element with `box`.
-  static bool any_present(const TileRun& tile, const Box& box) {
-    if (tile.all_absent) return false;
-    const ChunkGrid& grid = tile.array->source->grid();
-    const Box covered = intersect(box, whole(grid.array()));
-    if (covered.empty()) return false;
-    const Box chunks = grid.chunks_of(covered);
-    const int rank = chunks.shape.rank();
-    Shape at = Shape::filled(rank, 0);
-    for (;;) {
-      Index position = 0;
-      for (int axis = 0; axis < rank; ++axis)
-        position = position * tile.source_chunks.shape[axis] + chunks.origin[axis] + at[axis] -
-                   tile.source_chunks.origin[axis];
-      if (tile.present[static_cast<std::size_t>(position)]) return true;
-      int axis = rank - 1;
-      while (axis >= 0 && ++at[axis] == chunks.shape[axis]) at[axis--] = 0;
-      if (axis < 0) return false;
     }
   }
 

@@ -68,6 +68,10 @@ void read_layout(const Lock& lock, hid_t dcpl, ArrayMeta& meta) {
 void read_fill(const Lock& lock, hid_t dcpl, hid_t type, ArrayMeta& meta) {
   H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
   checked(lock, H5Pfill_value_defined(dcpl, &defined), "cannot read the fill value");
+  // Never filling (netCDF's no-fill) means that what was not written is undefined, whatever value is set.
+  H5D_fill_time_t time = H5D_FILL_TIME_IFSET;
+  checked(lock, H5Pget_fill_time(dcpl, &time), "cannot read the fill value");
+  if (time == H5D_FILL_TIME_NEVER) defined = H5D_FILL_VALUE_UNDEFINED;
   if (defined == H5D_FILL_VALUE_UNDEFINED) return;
   meta.fill.assign(meta.dtype.bytes, std::byte{0});
   if (defined == H5D_FILL_VALUE_USER_DEFINED)

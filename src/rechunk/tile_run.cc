@@ -1,0 +1,123 @@
+#include "rechunk/tile_run.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "base/error.h"
+
+namespace chunkwise {
+namespace {
+
+/// True if a source chunk that exists shares an element with `box`.
+bool any_present(const TileRun& tile, const Box& box) {
+  if (tile.all_absent) return false;
+  const ChunkGrid& grid = tile.array->source->grid();
+  const Box covered = intersect(box, whole(grid.array()));
+  if (covered.empty()) return false;
+  const Box chunks = grid.chunks_of(covered);
+  const int rank = chunks.shape.rank();
+  Shape at = Shape::filled(rank, 0);
+  for (;;) {
+    Index position = 0;
+    for (int axis = 0; axis < rank; ++axis)
+      position =
+          position * tile.source_chunks.shape[axis] + chunks.origin[axis] + at[axis] - tile.source_chunks.origin[axis];
+    if (tile.present[static_cast<std::size_t>(position)]) return true;
+    int axis = rank - 1;
+    while (axis >= 0 && ++at[axis] == chunks.shape[axis]) at[axis--] = 0;
+    if (axis < 0) return false;
+  }
+}
+
+}  // namespace
+
+void decode_chunk(TileRun& tile, ChunkId id, const EncodedChunk& chunk, Worker& worker) {
+  const ArrayRun& array = *tile.array;
+  const ArrayMeta& source = array.source->meta();
+  const ChunkGrid& grid = array.source->grid();
+  const Clock::time_point begin = Clock::now();
+  const Box stored_box = source.pads_edges ? grid.full_box(id) : grid.box(id);
+  const std::size_t decoded_bytes = static_cast<std::size_t>(product(stored_box.shape)) * source.dtype.bytes;
+  ByteView decoded;
+  try {
+    decoded = array.decode.decode(chunk.bytes, decoded_bytes, chunk.skipped_codecs, worker.scratch);
+  } catch (Error& e) {
+    throw e.in(fmt::format("chunk {} of {}", to_string(grid.coords(id)), array.plan->path));
+  }
+  BoxCopy copy;
+  copy.src_box = stored_box;
+  copy.src_layout = source.layout;
+  copy.dst_box = tile.box;
+  copy.dst_layout.byte_order = array.target->layout.byte_order;
+  copy.part = intersect(grid.box(id), tile.box);
+  copy.element = source.dtype.element();
+  copy_box(copy, decoded.data(), tile.elements.data());
+  worker.totals.decode_s += seconds_since(begin);
+  worker.totals.decoded_bytes += decoded_bytes;
+}
+
+std::optional<ChunkProof> encode_chunk(const TileRun& tile, ChunkId id, Worker& worker) {
+  const ArrayRun& array = *tile.array;
+  const ArrayMeta& target = *array.target;
+  const ChunkGrid& grid = array.sink->grid();
+  const Box box = grid.box(id);
+  const bool sampled = is_sampled(grid, id);
+  const std::optional<ChunkProof> absent = sampled ? std::optional<ChunkProof>({id, 0, true}) : std::nullopt;
+  if (array.absent_stays_absent && !any_present(tile, box)) {
+    ++worker.totals.n_chunks_absent;
+    return absent;
+  }
+  Clock::time_point begin = Clock::now();
+  const bool overhangs = grid.overhangs(id);
+  const Box stored_box = target.pads_edges ? grid.full_box(id) : box;
+  ByteView decoded;
+  if (stored_box == tile.box && target.layout.axes.rank() == 0) {
+    decoded = tile.elements.view();
+  } else {
+    Bytes& gathered = worker.scratch.b;  // where the chain may encode from
+    gathered.resize_discard(static_cast<std::size_t>(product(stored_box.shape)) * target.dtype.bytes);
+    BoxCopy copy;
+    copy.src_box = tile.box;
+    copy.src_layout.byte_order = target.layout.byte_order;
+    copy.dst_box = stored_box;
+    copy.dst_layout = target.layout;
+    copy.part = box;
+    copy.element = target.dtype.element();
+    copy_box(copy, tile.elements.data(), gathered.data());
+    if (overhangs && target.pads_edges)
+      fill_outside(stored_box, box, target.layout, array.target_fill, gathered.data());
+    decoded = gathered.view();
+  }
+  // What reads the same unwritten need not be written.
+  if (target.storage == Storage::chunked && !target.fill.empty() && all_equal(decoded, array.target_fill)) {
+    ++worker.totals.n_chunks_absent;
+    worker.totals.gather_s += seconds_since(begin);
+    return absent;
+  }
+  std::optional<ChunkProof> proof;
+  if (sampled) proof = ChunkProof{id, XXH3_64bits(decoded.data(), decoded.size()), false};
+  worker.totals.gather_s += seconds_since(begin);
+
+  begin = Clock::now();
+  EncodedChunk chunk;
+  try {
+    if (target.raw_edges && overhangs) {
+      chunk.bytes = decoded;
+      chunk.skipped_codecs = ~std::uint32_t{0};
+    } else {
+      chunk.bytes = array.encode.encode(decoded, worker.scratch);
+    }
+    worker.totals.encode_s += seconds_since(begin);
+    worker.totals.encoded_bytes += decoded.size();
+    begin = Clock::now();
+    array.sink->write(id, chunk);
+  } catch (Error& e) {
+    throw e.in(fmt::format("chunk {} of {}", to_string(grid.coords(id)), array.plan->path));
+  }
+  worker.totals.write_s += seconds_since(begin);
+  worker.totals.written_bytes += chunk.bytes.size();
+  ++worker.totals.n_chunks_written;
+  return proof;
+}
+
+}  // namespace chunkwise

@@ -1,0 +1,66 @@
+// What is done to the chunks of a tile, by one thread each, without locks.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "array/source.h"
+#include "base/budget.h"
+#include "codec/chain.h"
+#include "rechunk/execute.h"
+#include "rechunk/plan.h"
+
+namespace chunkwise {
+
+using Clock = std::chrono::steady_clock;
+inline double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// One array while its tiles are in flight.
+struct ArrayRun {
+  const ArrayPlan* plan = nullptr;
+  std::size_t index = 0;
+  const ArrayMeta* target = nullptr;
+  std::unique_ptr<ArraySource> uncut;
+  std::unique_ptr<ArraySource> cut;
+  const ArraySource* source = nullptr;
+  std::unique_ptr<ArraySink> sink;
+  CodecChain decode;
+  CodecChain encode;
+  std::vector<std::byte> fill;  // of the source, in the target's byte order
+  std::vector<std::byte> target_fill;
+  bool absent_stays_absent = false;
+  ChunkGrid tiles;
+};
+
+/// One tile: the box, its elements in C order and the target's byte order, and which of its source chunks exist.
+struct TileRun {
+  std::shared_ptr<ArrayRun> array;
+  MemoryBudget::Lease lease;
+  Box box;
+  Bytes elements;
+  Box source_chunks;          // grid coordinates of the source chunks it touches
+  std::vector<bool> present;  // row-major over source_chunks
+  bool all_absent = false;
+  std::atomic<Index> n_to_decode{0};
+  std::atomic<Index> n_to_encode{0};
+};
+
+struct Worker {
+  CodecChain::Scratch scratch;
+  StageTotals totals;
+};
+
+/// Decodes a source chunk and scatters it into the tile. Different chunks of a tile may be decoded at the same time:
+/// their places are disjoint. Throws Error{corrupt} naming the chunk.
+void decode_chunk(TileRun& tile, ChunkId id, const EncodedChunk& chunk, Worker& worker);
+
+/// Gathers a target chunk from the tile, encodes and writes it, unless it reads the same unwritten. The proof is of a
+/// sampled chunk only. Throws what encoding and writing throw, naming the chunk.
+std::optional<ChunkProof> encode_chunk(const TileRun& tile, ChunkId id, Worker& worker);
+
+}  // namespace chunkwise
