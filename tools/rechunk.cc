@@ -178,7 +178,11 @@ int run(int argc, char** argv) {
   ProgressPrinter printer(style);
   RechunkObserver observer;
   observer.progress = [&printer](const char* phase, const Progress& p) { printer(phase, p); };
-  if (!quiet) observer.note = [](const std::string& note) { fmt::print(stderr, "note: {}\n", note); };
+  if (!quiet) {
+    observer.log = [](LogLevel level, const std::string& message) {
+      fmt::print(stderr, "{}: {}\n", level == LogLevel::warning ? "warning" : "note", message);
+    };
+  }
 
   const SignalStop stop;
   RechunkReport report;

@@ -123,8 +123,8 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
   report.notes = std::move(adapted.notes);
   apply_layout(layout, tree, report.notes);
   to.check(tree);
-  if (observer.note)
-    for (const std::string& note : report.notes) observer.note(note);
+  if (observer.log)
+    for (const std::string& note : report.notes) observer.log(LogLevel::info, note);
 
   // 5. The plan, within the memory.
   std::vector<ArrayMeta> sources;

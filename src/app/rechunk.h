@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "report/rechunk_report.h"
 
 namespace chunkwise {
@@ -33,7 +34,7 @@ struct RechunkRequest {
 
 /// Where progress goes; called on the thread that called rechunk(). Members may be empty.
 struct RechunkObserver {
-  std::function<void(const std::string& note)> note;
+  LogSink log;
   std::function<void(const char* phase, const Progress&)> progress;
 };
 

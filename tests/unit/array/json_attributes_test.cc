@@ -20,7 +20,7 @@ AttributeValue numbers(const char* dtype, const Shape& shape, const std::vector<
   value.dtype = *parse_dtype(dtype);
   value.shape = shape;
   value.data.resize(values.size() * sizeof(T));
-  std::memcpy(value.data.data(), values.data(), value.data.size());
+  if (!values.empty()) std::memcpy(value.data.data(), values.data(), value.data.size());
   return value;
 }
 
