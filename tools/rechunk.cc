@@ -45,13 +45,15 @@ void bound_allocator() {
   mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
 }
 
-/// Turns SIGINT and SIGTERM into a stop request; a second one ends the process at once.
+/// Turns SIGINT, SIGTERM and SIGHUP into a stop request; a second one ends the process at once.
 class SignalStop {
  public:
   SignalStop() {
     sigemptyset(&set_);
     sigaddset(&set_, SIGINT);
     sigaddset(&set_, SIGTERM);
+    struct sigaction hangup {};
+    if (sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) sigaddset(&set_, SIGHUP);  // nohup
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
     thread_ = std::jthread([this](const std::stop_token& done) {
       const timespec wait{0, 100'000'000};

@@ -23,8 +23,17 @@ namespace {
 
 /// What libraries and the allocator will still take once work starts: thread pools, metadata caches, indexes.
 constexpr std::uint64_t kLibraries_bytes = 5u << 20;
-/// Addresses of source chunks and the index the target's library builds.
-constexpr std::uint64_t kBytesPerChunk = 64;
+/// A source chunk's address; a target chunk's place in the index that HDF5 builds, whose cache it bounds.
+constexpr std::uint64_t kBytesPerLocated = 24;
+constexpr std::uint64_t kBytesPerIndexed = 640;
+constexpr std::uint64_t kMostIndex_bytes = 32u << 20;
+/// The metadata of an object while the target is made; a byte of an attribute as JSON, text and tree, or in HDF5's
+/// cache.
+constexpr std::uint64_t kFileArray_bytes = 40u << 10;
+constexpr std::uint64_t kDirectoryArray_bytes = 24u << 10;
+constexpr std::uint64_t kGroup_bytes = 12u << 10;
+constexpr std::uint64_t kJsonFactor = 10;
+constexpr std::uint64_t kFileFactor = 2;
 
 const FormatRow& target_format(const RechunkRequest& request, const FormatRow& from) {
   if (!request.to.empty()) {
@@ -38,18 +47,27 @@ const FormatRow& target_format(const RechunkRequest& request, const FormatRow& f
   const FormatRow* by_suffix = format_by_suffix(request.target);
   if (by_suffix == nullptr) return from;
   // ".zarr" stands for both versions: a source that is one of them keeps its version.
-  return from.is_directory && by_suffix->is_directory ? from : *by_suffix;
+  std::filesystem::path target = request.target;
+  if (!target.has_filename()) target = target.parent_path();
+  return from.is_directory && target.extension() == ".zarr" ? from : *by_suffix;
 }
 
 void refuse_same_place(const RechunkRequest& request) {
   namespace fs = std::filesystem;
   std::error_code error;
-  const fs::path source = fs::weakly_canonical(request.source, error);
-  const fs::path target = fs::weakly_canonical(request.target, error);
+  fs::path source = fs::weakly_canonical(request.source, error);
+  fs::path target = fs::weakly_canonical(request.target, error);
+  for (fs::path* path : {&source, &target})
+    if (!path->has_filename()) *path = path->parent_path();  // a trailing slash
   if (error) return;
-  const auto [end, unused] = std::mismatch(source.begin(), source.end(), target.begin(), target.end());
-  if (end == source.end())
-    throw Error(Code::usage, fmt::format("the target {} is the source, or lies inside it", request.target),
+  // One path is the start of the other: the target would change the source, or replace the folder it lies in.
+  const auto [source_rest, target_rest] = std::mismatch(source.begin(), source.end(), target.begin(), target.end());
+  if (source_rest == source.end() || target_rest == target.end())
+    throw Error(Code::usage,
+                fmt::format("the target {} {} the source", request.target,
+                            source_rest != source.end()   ? "contains"
+                            : target_rest == target.end() ? "is"
+                                                          : "lies inside"),
                 "choose another target; the source is never changed");
 }
 
@@ -74,11 +92,33 @@ void refuse_losses(const std::vector<Loss>& losses) {
               "leave the variables out with --exclude, or accept the loss with --allow-loss");
 }
 
-std::uint64_t planned_base_bytes(const std::vector<PlanInput>& inputs) {
-  std::uint64_t most_chunks = 0;
-  for (const PlanInput& input : inputs)
-    most_chunks = std::max(most_chunks, static_cast<std::uint64_t>(input.source->n_stored_chunks));
-  return resident_bytes() + kLibraries_bytes + kBytesPerChunk * most_chunks;
+std::uint64_t attribute_bytes(const std::vector<Attribute>& attributes) {
+  std::uint64_t bytes = 0;
+  for (const Attribute& attribute : attributes) {
+    bytes += attribute.value.data.size() + attribute.value.json.size();
+    for (const std::string& text : attribute.value.texts) bytes += text.size();
+  }
+  return bytes;
+}
+
+/// What the process will hold besides buffers: what it holds now, the libraries, the index of the source's chunks, and
+/// the target's metadata while it is made. The factors are measured, on files of thousands of objects and of large
+/// attributes.
+std::uint64_t planned_base_bytes(const std::vector<PlanInput>& inputs, const Hierarchy& tree, bool to_directory) {
+  std::uint64_t n_source = 0;
+  std::uint64_t n_target = 0;
+  for (const PlanInput& input : inputs) {
+    const auto n_stored = static_cast<std::uint64_t>(input.source->n_stored_chunks);
+    n_source = std::max(n_source, n_stored);
+    if (n_stored > 0) n_target = std::max(n_target, static_cast<std::uint64_t>(input.target->grid().n_chunks()));
+  }
+  std::uint64_t attributes = 0;
+  for (const GroupNode& group : tree.groups) attributes += attribute_bytes(group.attributes);
+  for (const ArrayNode& array : tree.arrays) attributes += attribute_bytes(array.attributes);
+  const std::uint64_t index = to_directory ? 0 : std::min<std::uint64_t>(kBytesPerIndexed * n_target, kMostIndex_bytes);
+  return resident_bytes() + kLibraries_bytes + kBytesPerLocated * n_source + index +
+         (to_directory ? kDirectoryArray_bytes : kFileArray_bytes) * tree.arrays.size() +
+         kGroup_bytes * tree.groups.size() + (to_directory ? kJsonFactor : kFileFactor) * attributes;
 }
 
 }  // namespace
@@ -92,6 +132,9 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
   report.source = request.source;
   report.target = request.target;
   report.dry_run = request.dry_run;
+  if (request.source.empty() || request.target.empty())
+    throw Error(Code::usage, fmt::format("{} is empty", request.source.empty() ? "SRC" : "DST"),
+                "name a file or a directory");
   refuse_same_place(request);
 
   // 1. The request's own words, before any file is touched.
@@ -137,7 +180,7 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
   for (std::size_t i = 0; i < targets.size(); ++i) inputs.push_back({&sources[i], &targets[i]});
   PlanRequest plan_request;
   plan_request.memory_bytes = request.memory_bytes != 0 ? request.memory_bytes : available_memory_bytes() / 2;
-  plan_request.base_bytes = planned_base_bytes(inputs);
+  plan_request.base_bytes = planned_base_bytes(inputs, tree, to.is_directory);
   plan_request.n_threads =
       request.n_threads > 0 ? request.n_threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const Plan plan = make_plan(inputs, plan_request);

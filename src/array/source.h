@@ -68,6 +68,8 @@ class ArraySink {
   /// Stores an encoded chunk; chunks in any order, each from one thread, repeating one is harmless. Chunks never
   /// written read as fill. For contiguous and compact arrays the chunk is a clipped run of raw bytes.
   virtual void write(ChunkId id, const EncodedChunk& chunk) = 0;
+  /// True if a chunk may leave codecs out (HDF5's filter mask).
+  virtual bool keeps_skipped_codecs() const { return false; }
 
  protected:
   explicit ArraySink(ArrayMeta meta) : meta_(std::move(meta)), grid_(meta_.grid()) {}

@@ -55,13 +55,18 @@ void drop_foreign_attributes(const std::string& path, std::vector<Attribute>& at
 
 // A netCDF variable may hold fewer records than its unlimited dimension; to netCDF it is as long and reads as fill
 // there.
-void extend_to_dimensions(const Hierarchy& tree, ArrayMeta& meta) {
+void extend_to_dimensions(const Hierarchy& tree, ArrayMeta& meta, AdaptReport& report) {
+  const Shape stored = meta.shape;
   for (std::size_t axis = 0; axis < meta.dims.size(); ++axis) {
     const Dimension* dimension = find_dimension(tree, parent_path(meta.path), meta.dims[axis]);
     if (dimension == nullptr || !dimension->unlimited) continue;
     Index& length = meta.shape[static_cast<int>(axis)];
     length = std::max(length, dimension->length);
   }
+  // netCDF reads its default value there; Zarr would read zeros.
+  if (meta.shape != stored && meta.fill.empty())
+    report.losses.push_back(
+        {meta.path, "has no fill value, but fewer records than its dimension: what lies beyond cannot be stored"});
 }
 
 void adapt_array(ArrayNode& node, AdaptReport& report) {
@@ -119,7 +124,7 @@ void adapt_to_zarr(Hierarchy& tree, AdaptReport& report) {
   for (ArrayNode& array : tree.arrays) {
     check_name(array.meta.path);
     drop_foreign_attributes(array.meta.path, array.attributes, report);
-    extend_to_dimensions(tree, array.meta);
+    extend_to_dimensions(tree, array.meta, report);
     adapt_array(array, report);
   }
 }

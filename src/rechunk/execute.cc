@@ -317,8 +317,10 @@ class Execution {
       const Clock::time_point begin = Clock::now();
       for (std::size_t i = 0; i < batch->ids.size() && !stop_.stop_requested(); ++i) {
         const ChunkId id = batch->ids[i];
-        const EncodedChunk& chunk = batch->data.chunks[i];
+        EncodedChunk chunk = batch->data.chunks[i];
         try {
+          if (chunk.skipped_codecs != 0 && !array.sink->keeps_skipped_codecs())
+            chunk = with_all_codecs(chunk, *array.target, worker);
           array.sink->write(id, chunk);
         } catch (Error& e) {
           throw e.in(fmt::format("chunk {} of {}", to_string(grid.coords(id)), array.plan->path));

@@ -120,4 +120,13 @@ std::optional<ChunkProof> encode_chunk(const TileRun& tile, ChunkId id, Worker& 
   return proof;
 }
 
+EncodedChunk with_all_codecs(const EncodedChunk& chunk, const ArrayMeta& meta, Worker& worker) {
+  const CodecChain chain(meta.codecs, meta.dtype.bytes);
+  const Bytes decoded =
+      Bytes::copy_of(chain.decode(chunk.bytes, meta.chunk_bytes(), chunk.skipped_codecs, worker.scratch));
+  EncodedChunk result;
+  result.bytes = chain.encode(decoded.view(), worker.scratch);
+  return result;
+}
+
 }  // namespace chunkwise

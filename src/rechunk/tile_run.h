@@ -63,4 +63,8 @@ void decode_chunk(TileRun& tile, ChunkId id, const EncodedChunk& chunk, Worker& 
 /// sampled chunk only. Throws what encoding and writing throw, naming the chunk.
 std::optional<ChunkProof> encode_chunk(const TileRun& tile, ChunkId id, Worker& worker);
 
+/// A full chunk encoded again by the whole chain, for sinks that cannot leave a codec out. Lies in the worker's
+/// scratch.
+EncodedChunk with_all_codecs(const EncodedChunk& chunk, const ArrayMeta& meta, Worker& worker);
+
 }  // namespace chunkwise

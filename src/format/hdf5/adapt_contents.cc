@@ -50,16 +50,23 @@ void halves_to_floats(AttributeValue& value) {
 
 /// netCDF wants `_FillValue` in the type of its variable.
 void retype_fill_attribute(ArrayNode& node, AdaptReport& report) {
+  const auto is_no_fill_value = [&](const Attribute& attribute) {
+    if (attribute.name != "_FillValue") return false;
+    const AttributeValue& value = attribute.value;
+    const bool one = value.kind == AttributeValue::Kind::numbers && value.data.size() == value.dtype.bytes;
+    if (one && in_array_type(value, node.meta.dtype).dtype == node.meta.dtype) return false;
+    report.losses.push_back(
+        {node.meta.path + "@_FillValue",
+         fmt::format("is no single value of type {}, as netCDF-4 wants it", node.meta.dtype.name())});
+    return true;
+  };
+  std::erase_if(node.attributes, is_no_fill_value);
   for (Attribute& attribute : node.attributes) {
     AttributeValue& value = attribute.value;
-    if (attribute.name != "_FillValue" || value.kind != AttributeValue::Kind::numbers || value.dtype == node.meta.dtype)
-      continue;
+    if (attribute.name != "_FillValue" || value.dtype == node.meta.dtype) continue;
     AttributeValue typed = in_array_type(value, node.meta.dtype);
-    const bool fits = typed.dtype == node.meta.dtype;
-    report.notes.push_back(fits ? fmt::format("{}@_FillValue: {} becomes {}, the type of the variable", node.meta.path,
-                                              value.dtype.name(), typed.dtype.name())
-                                : fmt::format("{}@_FillValue: stays {}, as {} cannot hold it", node.meta.path,
-                                              value.dtype.name(), node.meta.dtype.name()));
+    report.notes.push_back(fmt::format("{}@_FillValue: {} becomes {}, the type of the variable", node.meta.path,
+                                       value.dtype.name(), typed.dtype.name()));
     value = std::move(typed);
   }
 }

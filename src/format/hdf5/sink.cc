@@ -40,6 +40,8 @@ class ChunkedSink final : public ArraySink {
     all_codecs_ = meta_.codecs.size() == 32 ? ~std::uint32_t{0} : (std::uint32_t{1} << meta_.codecs.size()) - 1;
   }
 
+  bool keeps_skipped_codecs() const override { return true; }
+
   void write(ChunkId id, const EncodedChunk& chunk) override {
     check_id(id, grid_);
     if (chunk.absent) return;

@@ -58,14 +58,14 @@ class TreeReader {
  private:
   void collect_documents() {
     auto consolidated = read_metadata(*store_, std::string(kConsolidated));
-    if (consolidated) {
+    tree_.consolidated = consolidated.has_value();
+    // Consolidated metadata may be older than the nodes themselves; it serves where they have none of their own.
+    walk_prefixes(*store_, [this](const std::string& prefix, const std::vector<Store::Entry>& children) {
+      return take_prefix(prefix, children);
+    });
+    if (consolidated && own_documents_.empty()) {
       consolidated_ = std::move(*consolidated);
       take_consolidated();
-      tree_.consolidated = true;
-    } else {
-      walk_prefixes(*store_, [this](const std::string& prefix, const std::vector<Store::Entry>& children) {
-        return take_prefix(prefix, children);
-      });
     }
     if (nodes_.empty() ||
         (nodes_.begin()->first.empty() && nodes_[""].array == nullptr && nodes_[""].group == nullptr)) {

@@ -298,7 +298,9 @@ Json print_codecs(const ArrayMeta& meta) {
     CHUNKWISE_CHECK(row != nullptr && row->to_zarr3 != nullptr);
     Json configuration = row->to_zarr3(codec, meta.dtype.bytes);
     const std::string name(row->zarr3_name);
-    codecs.push_back(configuration.empty() ? Json{{"name", name}} : named(name.c_str(), std::move(configuration)));
+    // zarr-python refuses codecs of numcodecs without a configuration, even an empty one.
+    if (configuration.empty()) configuration = Json::object();
+    codecs.push_back(named(name.c_str(), std::move(configuration)));
   }
   return codecs;
 }

@@ -73,17 +73,21 @@ class TreeReader {
   void add_members(const Json& root) {
     const Json* consolidated = find_object(root, "consolidated_metadata");
     const Json* kind = consolidated == nullptr ? nullptr : find_member(*consolidated, "kind");
-    if (kind != nullptr && *kind == Json("inline")) {
-      tree_.consolidated = true;
-      const Json* metadata = find_object(*consolidated, "metadata");
-      if (metadata == nullptr) throw Error(Code::corrupt, "'consolidated_metadata' has no 'metadata'");
-      for (const auto& [node, document] : metadata->get_ref<const Json::object_t&>()) {
-        check_node_path(node);
-        if (!document.is_object()) throw Error(Code::corrupt, "the metadata is no JSON object").in(node);
-        add_node(node, document);
-      }
-      return;
+    tree_.consolidated = kind != nullptr && *kind == Json("inline");
+    // Consolidated metadata may be older than the nodes themselves; it serves where they have none of their own.
+    const std::size_t n_before = tree_.groups.size() + tree_.arrays.size();
+    walk_members();
+    if (!tree_.consolidated || tree_.groups.size() + tree_.arrays.size() > n_before) return;
+    const Json* metadata = find_object(*consolidated, "metadata");
+    if (metadata == nullptr) throw Error(Code::corrupt, "'consolidated_metadata' has no 'metadata'");
+    for (const auto& [node, document] : metadata->get_ref<const Json::object_t&>()) {
+      check_node_path(node);
+      if (!document.is_object()) throw Error(Code::corrupt, "the metadata is no JSON object").in(node);
+      add_node(node, document);
     }
+  }
+
+  void walk_members() {
     walk_prefixes(*store_, [this](const std::string& prefix, const std::vector<Store::Entry>& children) {
       if (prefix.empty()) return true;
       const bool has_document = std::any_of(children.begin(), children.end(), [](const Store::Entry& child) {
