@@ -1,0 +1,153 @@
+"""What once went wrong: each test is a defect that was found and mended."""
+
+import shutil
+import signal
+import subprocess
+import time
+import warnings
+
+import h5py
+import netCDF4
+import numpy as np
+import zarr
+
+import harness
+
+warnings.filterwarnings("ignore")
+
+
+def small_zarr(path, version=3):
+    root = zarr.open_group(str(path), mode="w", zarr_format=version)
+    for name in ("a", "b"):
+        root.create_array(name, shape=(4, 4), chunks=(2, 2), dtype="i4")[...] = 7
+    return root
+
+
+def test_target_that_contains_its_source(t):
+    small_zarr(t / "s.zarr")
+    for target in ("s.zarr", "s.zarr/"):
+        t.refused("rechunk", t / "s.zarr" / "a", "%s/%s" % (t.dir, target), "--overwrite", code=2, says=["contains"])
+    shutil.copytree(t / "s.zarr" / "a", t / "s.zarr" / "inner")
+    t.refused("rechunk", t / "s.zarr", t / "s.zarr" / "inner", "--overwrite", code=2, says=["inside"])
+    t.equal("arrays left", ["a", "b", "inner", "zarr.json"], sorted(p.name for p in (t / "s.zarr").iterdir()))
+
+
+def test_many_objects_within_the_memory(t):
+    with netCDF4.Dataset(t / "many.nc", "w") as file:
+        file.createDimension("x", 4)
+        for i in range(1500):
+            v = file.createVariable("v%d" % i, "i4", ("x",), chunksizes=(2,))
+            v[:], v.units = i, "m"
+    with h5py.File(t / "big.h5", "w", libver=("earliest", "v110"), track_order=True) as file:
+        for i in range(10):
+            file.attrs["a%d" % i] = np.zeros(200000)
+        file.create_dataset("v", data=np.arange(4.0), chunks=(2,))
+    with h5py.File(t / "tiny.h5", "w") as file:
+        file.create_dataset("v", data=np.arange(100000) % 251, dtype="u1", chunks=(5,))
+    for source in ("many.nc", "big.h5", "tiny.h5"):
+        for target in ("o.nc" if source.endswith("nc") else "o.h5", "o.zarr"):
+            refusal = t.rechunk(t / source, t / target, "--memory", "1MiB", code=7, says=["least"])
+            least = int(refusal.err.split("--memory ")[-1].split("MiB")[0])
+            run = t.rechunk(t / source, t / target, "--memory", "%dMiB" % least, "--overwrite", measure=True)
+            t.check(run.peak_rss_bytes <= least << 20, "%s to %s: %d MiB with --memory %dMiB"
+                    % (source, target, run.peak_rss_bytes >> 20, least))
+
+
+def test_codecs_without_configuration_open_in_zarr_python(t):
+    small_zarr(t / "s.zarr")
+    t.rechunk(t / "s.zarr", t / "o.zarr", "--codec", "fletcher32")
+    t.equal("values", 7, int(zarr.open_group(str(t / "o.zarr"), mode="r")["a"][3, 3]))
+
+
+def test_chunks_with_skipped_filters_to_zarr(t):
+    values = np.arange(16, dtype="i4").reshape(4, 4)
+    with h5py.File(t / "s.h5", "w") as file:
+        d = file.create_dataset("v", data=values, chunks=(2, 2), compression="gzip")
+        d.id.write_direct_chunk((0, 0), np.array([9, 8, 7, 6], "i4").tobytes(), filter_mask=1)
+    values[:2, :2] = [[9, 8], [7, 6]]
+    for target, arguments in (("o.zarr2", []), ("p.zarr2", ["-c", "3,3"]), ("q.zarr3", [])):
+        t.rechunk(t / "s.h5", t / target, "--verify", "full", *arguments)
+        t.equal(target, values.tolist(), zarr.open_group(str(t / target), mode="r")["v"][...].tolist())
+
+
+def test_suffix_chooses_the_zarr_version(t):
+    small_zarr(t / "two.zarr", 2)
+    t.rechunk(t / "two.zarr", t / "o.zarr3")
+    t.rechunk(t / "o.zarr3", t / "p.zarr2")
+    t.rechunk(t / "two.zarr", t / "q.zarr")
+    t.equal("versions", [3, 2, 2], [zarr.open_group(str(t / n), mode="r").metadata.zarr_format
+                                    for n in ("o.zarr3", "p.zarr2", "q.zarr")])
+
+
+def test_stale_consolidated_metadata(t):
+    for version in (2, 3):
+        path = t / ("s%d.zarr" % version)
+        small_zarr(path, version)
+        zarr.consolidate_metadata(str(path))
+        root = zarr.open_group(str(path), use_consolidated=False)
+        root.create_array("late", shape=(4,), chunks=(2,), dtype="i4")[...] = 2
+        root["a"].resize((6, 4))
+        t.rechunk(path, t / ("o%d.zarr" % version))
+        got = zarr.open_group(str(t / ("o%d.zarr" % version)), mode="r")
+        t.equal("version %d" % version, {"a": (6, 4), "b": (4, 4), "late": (4,)}, {n: a.shape for n, a in got.arrays()})
+
+
+def test_hangup_leaves_nothing(t):
+    with netCDF4.Dataset(t / "s.nc", "w") as file:
+        file.createDimension("x", 20_000_000)
+        file.createVariable("v", "f8", ("x",), chunksizes=(100_000,))[:] = np.random.default_rng(1).random(20_000_000)
+    before = harness.listing(t.dir)
+    process = subprocess.Popen([harness.binary("rechunk"), "-q", "-j1", t / "s.nc", t / "o.nc", "--codec", "deflate:9"],
+                               stderr=subprocess.PIPE)
+    time.sleep(0.7)
+    process.send_signal(signal.SIGHUP)
+    t.equal("exit code", 10, process.wait(20))
+    t.equal("names in the folder", before, harness.listing(t.dir))
+
+
+def test_fill_value_that_netcdf_cannot_hold(t):
+    for value in ([1, 2], "abc", 1.5):
+        root = zarr.open_group(str(t / "s.zarr"), mode="w", zarr_format=3)
+        root.create_array("v", shape=(4,), chunks=(2,), dtype="i4", dimension_names=["x"],
+                          attributes={"_FillValue": value})[...] = 1
+        t.rechunk(t / "s.zarr", t / "o.nc", code=4, says=["_FillValue"])
+
+
+def test_records_beyond_a_short_variable(t):
+    with netCDF4.Dataset(t / "s.nc", "w") as file:
+        file.createDimension("x", None)
+        file.createVariable("short", "i1", ("x",), chunksizes=(4,))[:3] = [35, 21, 29]
+        file.createVariable("none", "i1", ("x",), chunksizes=(4,))
+        file.createVariable("full", "i1", ("x",), chunksizes=(4,))[:5] = 1
+    t.rechunk(t / "s.nc", t / "o.zarr")
+    got = zarr.open_group(str(t / "o.zarr"), mode="r")
+    t.equal("short", [35, 21, 29, -127, -127], got["short"][...].tolist())
+    t.equal("none", [-127] * 5, got["none"][...].tolist())
+    with netCDF4.Dataset(t / "nofill.nc", "w") as file:
+        file.createDimension("x", None)
+        file.createVariable("short", "i2", ("x",), fill_value=False)[:2] = 4
+        file.createVariable("full", "i2", ("x",))[:5] = 1
+    t.rechunk(t / "nofill.nc", t / "p.zarr", code=4, says=["/short"])
+
+
+def test_groups_with_many_links(t):
+    with netCDF4.Dataset(t / "s.nc", "w") as file:
+        group = file.createGroup("g")
+        group.createDimension("x", 3)
+        for i in range(12):
+            group.createVariable("v%d" % i, "f4", ("x",))[:] = i
+    t.rechunk(t / "s.nc", t / "o.nc")
+    with netCDF4.Dataset(t / "o.nc") as file:
+        t.equal("values", list(range(12)), [int(file["g/v%d" % i][2]) for i in range(12)])
+
+
+def test_growing_along_an_inner_axis(t):
+    values = np.arange(44 * 40, dtype="u8").reshape(44, 40)
+    with h5py.File(t / "s.h5", "w", libver=("earliest", "v110")) as file:
+        file.create_dataset("v", data=values, chunks=(32, 9), maxshape=(44, None), compression="gzip")
+    t.rechunk(t / "s.h5", t / "o.h5", "-c", "10,10")
+    t.check((h5py.File(t / "o.h5")["v"][...] == values).all(), "values differ")
+
+
+if __name__ == "__main__":
+    harness.main(globals())
