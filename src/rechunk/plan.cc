@@ -332,7 +332,8 @@ Plan make_plan(const std::vector<PlanInput>& arrays, const PlanRequest& request)
   };
   const std::uint64_t least = fixed(1) + least_tile;
   if (least > request.memory_bytes) {
-    const std::uint64_t least_mib = ceil_div(least + kMiB / 4, kMiB);
+    // The process is never of quite the same size twice, so the value named has some room.
+    const std::uint64_t least_mib = ceil_div(least + kMiB + least / 64, kMiB);
     throw Error(
         Code::budget,
         fmt::format("does not fit into --memory {}: the process needs {}, one thread {}, and the smallest tile{} {}",

@@ -83,7 +83,7 @@ TEST_CASE("too little memory is refused with the least that works") {
   }
   const Plan plan = make_plan({{&source, &target}}, request);
   CHECK(plan.n_threads == 1);
-  request.memory_bytes -= 2u << 20;
+  request.memory_bytes -= 4u << 20;
   CHECK_THROWS_AS(make_plan({{&source, &target}}, request), Error);
 }
 
