@@ -29,8 +29,8 @@ constexpr std::uint64_t kBytesPerIndexed = 640;
 constexpr std::uint64_t kMostIndex_bytes = 32u << 20;
 /// The metadata of an object while the target is made; a byte of an attribute as JSON, text and tree, or in HDF5's
 /// cache.
-constexpr std::uint64_t kFileArray_bytes = 40u << 10;
-constexpr std::uint64_t kDirectoryArray_bytes = 24u << 10;
+constexpr std::uint64_t kFileArray_bytes = 48u << 10;
+constexpr std::uint64_t kDirectoryArray_bytes = 40u << 10;
 constexpr std::uint64_t kGroup_bytes = 12u << 10;
 constexpr std::uint64_t kJsonFactor = 10;
 constexpr std::uint64_t kFileFactor = 2;

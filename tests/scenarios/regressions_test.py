@@ -35,12 +35,12 @@ def test_target_that_contains_its_source(t):
 def test_many_objects_within_the_memory(t):
     with netCDF4.Dataset(t / "many.nc", "w") as file:
         file.createDimension("x", 4)
-        for i in range(1500):
+        for i in range(400):
             v = file.createVariable("v%d" % i, "i4", ("x",), chunksizes=(2,))
             v[:], v.units = i, "m"
     with h5py.File(t / "big.h5", "w", libver=("earliest", "v110"), track_order=True) as file:
         for i in range(10):
-            file.attrs["a%d" % i] = np.zeros(200000)
+            file.attrs["a%d" % i] = np.zeros(50000)
         file.create_dataset("v", data=np.arange(4.0), chunks=(2,))
     with h5py.File(t / "tiny.h5", "w") as file:
         file.create_dataset("v", data=np.arange(100000) % 251, dtype="u1", chunks=(5,))
