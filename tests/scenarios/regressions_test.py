@@ -1,5 +1,6 @@
 """What once went wrong: each test is a defect that was found and mended."""
 
+import os
 import shutil
 import signal
 import subprocess
@@ -147,6 +148,40 @@ def test_growing_along_an_inner_axis(t):
         file.create_dataset("v", data=values, chunks=(32, 9), maxshape=(44, None), compression="gzip")
     t.rechunk(t / "s.h5", t / "o.h5", "-c", "10,10")
     t.check((h5py.File(t / "o.h5")["v"][...] == values).all(), "values differ")
+
+
+def test_verification_finds_what_the_disk_changed(t):
+    """Exit 9: between rechunk and the system, one byte of every large write is flipped."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        raise harness.Skip("no C compiler")
+    (t / "flip.c").write_text("""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+static ssize_t flipped(const char* name, int fd, const void* data, size_t n, off_t at) {
+  ssize_t (*real)(int, const void*, size_t, off_t) = dlsym(RTLD_NEXT, name);
+  if (n < 4096) return real(fd, data, n, at);
+  char* copy = malloc(n);
+  memcpy(copy, data, n);
+  copy[n / 2] ^= 1;
+  ssize_t done = real(fd, copy, n, at);
+  free(copy);
+  return done;
+}
+ssize_t pwrite(int fd, const void* data, size_t n, off_t at) { return flipped("pwrite", fd, data, n, at); }
+ssize_t pwrite64(int fd, const void* data, size_t n, off_t at) { return flipped("pwrite64", fd, data, n, at); }
+""")
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", t / "flip.so", t / "flip.c", "-ldl"], check=True)
+    with h5py.File(t / "s.h5", "w") as file:
+        file.create_dataset("v", data=np.arange(64 * 4096, dtype="i4").reshape(64, 4096), chunks=(1, 4096))
+    for mode in ("sample", "full"):
+        run = t.rechunk(t / "s.h5", t / "o.h5", "-c", "8,1024", "--verify", mode, code=9, says=["/v", "kept as"],
+                        env=dict(os.environ, LD_PRELOAD=str(t / "flip.so")))
+        t.check(not (t / "o.h5").exists(), "the target stands under its name")
+        t.check("kept as" in run.err and any(p.name.startswith(".o.h5.rechunk") for p in t.dir.iterdir()), run.err)
 
 
 if __name__ == "__main__":
