@@ -197,7 +197,8 @@ void check_dims_exist(const ChunkSpec& spec, const Hierarchy& tree, const std::v
   for (std::size_t i : targets)
     for (const std::string& dim : tree.arrays[i].meta.dims)
       if (!dim.empty()) known.insert(dim);
-  for (const auto& [dim, length] : spec.lengths) {
+  for (const ChunkSpec::Length& asked : spec.lengths) {
+    const std::string& dim = asked.dim;
     const bool found = std::any_of(targets.begin(), targets.end(),
                                    [&](std::size_t i) { return axis_of(tree.arrays[i].meta, dim) >= 0; });
     // A dimension nothing uses is still a real name: asking for it is harmless.
