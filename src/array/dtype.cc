@@ -36,13 +36,14 @@ std::string DType::name() const {
   for (const NamedType& known : kNamedTypes) {
     if (known.kind == kind && known.bytes == bytes) return std::string(known.short_name);
   }
+  if (kind == Kind::text) return fmt::format("S{}", bytes);
   if (!other.empty()) return other;
   return fmt::format("{}-byte type", bytes);
 }
 
 std::optional<DType> parse_dtype(std::string_view name) {
   for (const NamedType& known : kNamedTypes) {
-    if (known.short_name == name || known.numpy_name == name) return DType{known.kind, known.bytes, {}};
+    if (known.short_name == name || known.numpy_name == name) return DType{known.kind, known.bytes, {}, false};
   }
   return std::nullopt;
 }

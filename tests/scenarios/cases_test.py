@@ -158,14 +158,9 @@ def test_c11_order(t):
             file.createVariable(name, "f8", ("y", "a"))[:] = 2
         file.createVariable("crs", "S1", ())[...] = b"c"
     src = t.source(t / "or.nc")
-    result = t.rechunk(src, t / "out.nc", "-c", "y/1,a/3", code=(0, 4))
-    if result.code == 4:  # char is a string to HDF5
-        t.check("/crs" in result.err, "refused without naming /crs")
-        result = t.rechunk(src, t / "out.nc", "-c", "y/1,a/3", "--exclude", "crs")
-        want = [line for line in judges.ncdump_header(src) if "crs ;" not in line]
-    else:
-        want = judges.ncdump_header(src)
-    t.none("ncdump -h", judges.text_differences(want, judges.ncdump_header(t / "out.nc")))
+    t.rechunk(src, t / "all.nc", "-c", "y/1,a/3")
+    header_equal(t, "rechunked", src, t / "all.nc")
+    t.rechunk(src, t / "out.nc", "-c", "y/1,a/3", "--exclude", "crs")  # Zarr cannot hold it yet
     by_zarr_and_back(t, t / "out.nc", "z.nc")
     header_equal(t, "through Zarr", t / "out.nc", t / "z.nc")
 

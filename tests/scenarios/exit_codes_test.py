@@ -131,15 +131,16 @@ def test_4_types(t):
     types = {
         "string": h5py.string_dtype(), "compound": np.dtype([("x", "f4"), ("y", "i4")]),
         "vlen": h5py.vlen_dtype(np.int32), "enum": h5py.enum_dtype({"clear": 0, "cloudy": 1}, "u1"),
-        "reference": h5py.ref_dtype, "opaque": np.dtype("V5")}
+        "reference": h5py.ref_dtype, "opaque": np.dtype("V5")}  # HDF5 only
     for kind, dtype in types.items():
         path = t / (kind + ".h5")
         with h5py.File(path, "w") as file:
             file["good"] = np.arange(10.0)
             file.create_dataset("group/bad_" + kind, (4,), dtype)
         t.source(path)
-        for target in ("o.h5", "o.zarr"):
-            t.refused("rechunk", path, t / target, code=4, says=("/group/bad_" + kind, kind))
+        t.refused("rechunk", path, t / "o.zarr", code=4, says=("/group/bad_" + kind, kind))
+        if kind in ("string", "vlen", "reference"):
+            t.refused("rechunk", path, t / "o.h5", code=4, says=("/group/bad_" + kind, kind))
         t.chunkadvise(path)
         t.rechunk(path, t / (kind + "_rest.h5"), "--exclude", "/group/bad_" + kind)
 

@@ -54,6 +54,9 @@ void retype_fill_attribute(ArrayNode& node, AdaptReport& report) {
     if (attribute.name != "_FillValue") return false;
     const AttributeValue& value = attribute.value;
     const bool one = value.kind == AttributeValue::Kind::numbers && value.data.size() == value.dtype.bytes;
+    const bool one_text = node.meta.dtype.kind == DType::Kind::text && value.kind == AttributeValue::Kind::text &&
+                          value.texts.size() == 1 && value.texts[0].size() == node.meta.dtype.bytes;
+    if (one_text) return false;
     if (one && in_array_type(value, node.meta.dtype).dtype == node.meta.dtype) return false;
     report.losses.push_back(
         {node.meta.path + "@_FillValue",
@@ -63,7 +66,7 @@ void retype_fill_attribute(ArrayNode& node, AdaptReport& report) {
   std::erase_if(node.attributes, is_no_fill_value);
   for (Attribute& attribute : node.attributes) {
     AttributeValue& value = attribute.value;
-    if (attribute.name != "_FillValue" || value.dtype == node.meta.dtype) continue;
+    if (attribute.name != "_FillValue" || !node.meta.dtype.is_number() || value.dtype == node.meta.dtype) continue;
     AttributeValue typed = in_array_type(value, node.meta.dtype);
     report.notes.push_back(fmt::format("{}@_FillValue: {} becomes {}, the type of the variable", node.meta.path,
                                        value.dtype.name(), typed.dtype.name()));
@@ -104,8 +107,11 @@ class ContentAdapter {
   bool lose_array(const ArrayNode& node) {
     const ArrayMeta& meta = node.meta;
     const auto* native = dynamic_cast<const ArrayNative*>(node.native.get());
-    if (!meta.dtype.is_number())
+    const bool is_text = meta.dtype.kind == DType::Kind::text;
+    if (!meta.dtype.is_number() && !is_text)
       lose(meta.path, "type " + meta.dtype.name());
+    else if (netcdf_ && is_text && meta.dtype.bytes != 1)
+      lose(meta.path, fmt::format("type {} (texts of a fixed length above one)", meta.dtype.name()));
     else if (!meta.unsupported.empty())
       lose(meta.path, meta.unsupported);
     else if (native != nullptr && native->null_space)

@@ -167,8 +167,8 @@ DatasetShape read_array_meta(const Lock& lock, hid_t dataset, const std::string&
     meta.layout.byte_order = element.byte_order;
     read_extent(lock, dataset, result);
     read_layout(lock, dcpl.get(), meta);
-    if (!meta.dtype.is_number()) {
-      if (!result.null_space) meta.unsupported = "its type is " + describe_type(lock, type.get());
+    if (meta.dtype.refers) {
+      if (!result.null_space) meta.unsupported = "its type is " + meta.dtype.other;
     } else {
       read_fill(lock, dcpl.get(), type.get(), meta);
     }

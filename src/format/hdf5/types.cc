@@ -55,6 +55,31 @@ bool is_h5py_bool(hid_t type) {
          has_member(type, "TRUE", 1);
 }
 
+/// True if elements hold places in the file, at any depth.
+bool refers_elsewhere(const Lock& lock, hid_t type) {
+  switch (H5Tget_class(type)) {
+    case H5T_VLEN:
+    case H5T_REFERENCE:
+      return true;
+    case H5T_STRING:
+      return H5Tis_variable_str(type) > 0;
+    case H5T_ARRAY: {
+      const Hid base = owned(lock, H5Tget_super(type), "cannot read the elements of an array type");
+      return refers_elsewhere(lock, base.get());
+    }
+    case H5T_COMPOUND: {
+      const int n_members = H5Tget_nmembers(type);
+      for (int i = 0; i < n_members; ++i) {
+        const Hid member = owned(lock, H5Tget_member_type(type, static_cast<unsigned>(i)), "cannot read a member type");
+        if (refers_elsewhere(lock, member.get())) return true;
+      }
+      return false;
+    }
+    default:
+      return false;
+  }
+}
+
 std::string describe_float(hid_t type) {
   if (H5Tget_order(type) == H5T_ORDER_VAX) return "VAX float";
   if (H5Tget_size(type) > 8) return fmt::format("long double of {} bytes", H5Tget_size(type));
@@ -99,56 +124,25 @@ ElementType element_type(const Lock& lock, hid_t type) {
   ElementType element;
   element.byte_order = byte_order(type).value_or(kNativeOrder);
   element.dtype.bytes = H5Tget_size(type);
+  element.dtype.refers = refers_elsewhere(lock, type);
   DType::Kind& kind = element.dtype.kind;
-  std::string& words = element.dtype.other;
   switch (H5Tget_class(type)) {
     case H5T_INTEGER:
-      if (is_integer(type))
-        kind = H5Tget_sign(type) == H5T_SGN_2 ? DType::Kind::int_ : DType::Kind::uint;
-      else
-        words = describe_type(lock, type);
+      if (is_integer(type)) kind = H5Tget_sign(type) == H5T_SGN_2 ? DType::Kind::int_ : DType::Kind::uint;
       break;
     case H5T_FLOAT:
-      if (is_ieee(type))
-        kind = DType::Kind::float_;
-      else
-        words = describe_type(lock, type);
+      if (is_ieee(type)) kind = DType::Kind::float_;
       break;
     case H5T_ENUM:
-      if (is_h5py_bool(type))
-        kind = DType::Kind::boolean;
-      else
-        words = "enum";
+      if (is_h5py_bool(type)) kind = DType::Kind::boolean;
       break;
     case H5T_STRING:
-      words = "string";
-      if (H5Tis_variable_str(type) > 0) element.dtype.bytes = 0;
-      break;
-    case H5T_BITFIELD:
-      words = "bitfield";
-      break;
-    case H5T_OPAQUE:
-      words = "opaque";
-      break;
-    case H5T_COMPOUND:
-      words = "compound";
-      break;
-    case H5T_REFERENCE:
-      words = "reference";
-      break;
-    case H5T_TIME:
-      words = "time";
-      break;
-    case H5T_VLEN:
-      words = "vlen";
-      element.dtype.bytes = 0;
-      break;
-    case H5T_ARRAY:
-      words = "array";
+      if (!element.dtype.refers) kind = DType::Kind::text;
       break;
     default:
-      words = "unknown";
+      break;
   }
+  if (kind == DType::Kind::other) element.dtype.other = describe_type(lock, type);
   return element;
 }
 
@@ -188,6 +182,8 @@ Hid make_type(const Lock& lock, const DType& dtype, ByteOrder byte_order) {
         return type;
       }
       break;
+    case DType::Kind::text:
+      return make_string_type(lock, dtype.bytes, dtype.bytes == 1 ? H5T_STR_NULLTERM : H5T_STR_NULLPAD, false);
     case DType::Kind::other:
       break;
   }

@@ -16,13 +16,14 @@ struct ElementType {
 };
 
 /// Classifies a datatype. Numbers are integers of 1, 2, 4 or 8 bytes that use all their bits, IEEE floats of 2, 4 or 8
-/// bytes, and the enum {FALSE=0, TRUE=1} on one byte, h5py's bool. Everything else is Kind::other with its words.
+/// bytes, and the enum {FALSE=0, TRUE=1} on one byte, h5py's bool; strings of fixed length are text. Everything else is
+/// Kind::other with its words.
 ElementType element_type(const Lock& lock, hid_t type);
 
 /// "compound of 3 members", "variable-length string", "17-bit integer": for messages.
 std::string describe_type(const Lock& lock, hid_t type);
 
-/// The file type of a number. bool becomes h5py's enum.
+/// The file type of a number or text. bool becomes h5py's enum.
 Hid make_type(const Lock& lock, const DType& dtype, ByteOrder byte_order);
 
 /// A string type of `bytes` (0: variable length).

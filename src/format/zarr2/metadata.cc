@@ -44,7 +44,7 @@ void parse_dtype_member(const Json& value, ArrayMeta& meta) {
   const auto malformed = [&](const char* why) {
     throw Error(Code::corrupt, fmt::format("'dtype' is {}, {}", quote(value), why));
   };
-  meta.dtype = DType{DType::Kind::other, 0, {}};
+  meta.dtype = DType{DType::Kind::other, 0, {}, false};
   if (value.is_array()) {
     if (!is_structured_type(value)) malformed("no list of named fields");
     meta.dtype.other = "structured";

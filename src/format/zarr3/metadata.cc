@@ -100,7 +100,7 @@ class ArrayParser {
     }
     if (meta_.dtype.is_number()) return;
     if (type.name.empty()) throw Error(Code::corrupt, "'data_type' is an empty name");
-    meta_.dtype = DType{DType::Kind::other, 0, type.name};
+    meta_.dtype = DType{DType::Kind::other, 0, type.name, false};
     refuse("data type " + quote_name(type.name));
   }
 

@@ -55,14 +55,42 @@ TEST_CASE("types that are no numbers of ours are named") {
   REQUIRE(H5Tset_precision(odd.get(), 17) >= 0);
   CHECK(words_of(odd) == "17-bit integer in 4 bytes");
   CHECK(words_of(Hid(H5Tcopy(H5T_NATIVE_LDOUBLE))) == "long double of 16 bytes");
-  CHECK(words_of(make_string_type(lock, 5, H5T_STR_NULLPAD, true)) == "string");
-  CHECK(words_of(Hid(H5Tvlen_create(H5T_STD_I8LE))) == "vlen");
-  CHECK(words_of(Hid(H5Tcopy(H5T_STD_REF_OBJ))) == "reference");
-  CHECK(words_of(Hid(H5Tcreate(H5T_OPAQUE, 3))) == "opaque");
+  CHECK(words_of(make_string_type(lock, 0, H5T_STR_NULLTERM, true)) == "variable-length string");
+  CHECK(words_of(Hid(H5Tvlen_create(H5T_STD_I8LE))) == "variable-length list of 8-bit integer in 1 bytes");
+  CHECK(words_of(Hid(H5Tcopy(H5T_STD_REF_OBJ))) == "object reference");
+  CHECK(words_of(Hid(H5Tcreate(H5T_OPAQUE, 3))) == "opaque of 3 bytes");
 
   const Hid color(H5Tenum_create(H5T_STD_I8LE));
   const std::int8_t zero = 0, one = 1;
   H5Tenum_insert(color.get(), "RED", &zero);
   H5Tenum_insert(color.get(), "TRUE", &one);
-  CHECK(words_of(color) == "enum");
+  CHECK(words_of(color) == "enum of 2 members");
+}
+
+TEST_CASE("strings of fixed length are text") {
+  const Lock lock;
+  const DType dtype = element_type(lock, make_string_type(lock, 5, H5T_STR_NULLPAD, true).get()).dtype;
+  CHECK(dtype.kind == DType::Kind::text);
+  CHECK(dtype.bytes == 5);
+  CHECK(dtype.name() == "S5");
+  CHECK_FALSE(dtype.refers);
+}
+
+TEST_CASE("a type refers to other places if any part of it does") {
+  const Lock lock;
+  const auto refers = [&](const Hid& type) { return element_type(lock, type.get()).dtype.refers; };
+  const auto compound_with = [&](const Hid& member) {
+    Hid type(H5Tcreate(H5T_COMPOUND, 8 + H5Tget_size(member.get())));
+    H5Tinsert(type.get(), "number", 0, H5T_STD_I64LE);
+    H5Tinsert(type.get(), "member", 8, member.get());
+    return type;
+  };
+  const hsize_t three = 3;
+  const Hid texts = make_string_type(lock, 0, H5T_STR_NULLTERM, true);
+  CHECK(refers(texts));
+  CHECK(refers(compound_with(texts)));
+  CHECK(refers(Hid(H5Tarray_create2(texts.get(), 1, &three))));
+  CHECK(refers(compound_with(Hid(H5Tcopy(H5T_STD_REF_DSETREG)))));
+  CHECK(refers(Hid(H5Tvlen_create(H5T_STD_I8LE))));
+  CHECK_FALSE(refers(compound_with(make_string_type(lock, 4, H5T_STR_SPACEPAD, false))));
 }
