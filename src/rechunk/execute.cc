@@ -31,8 +31,51 @@ constexpr int kReaderThreads = 3;
 /// Small chunks share a task until it has about this many decoded bytes, so that scheduling does not show.
 constexpr std::uint64_t kTask_bytes = 256 * 1024;
 constexpr std::size_t kMostChunksPerBatch = 4096;
+constexpr std::uint64_t kBatchesInFlight = 4;
+
+/// What reading so many bytes may take, see ArraySource::read.
+std::uint64_t with_gaps(std::uint64_t bytes) {
+  return bytes + bytes / 8;
+}
+
+/// Memory of batches that are done, for the next ones: fresh pages cost more than the bytes read into them. All blocks
+/// have one size, so that no more are kept than were in use at one time.
+class IdleBatches {
+ public:
+  explicit IdleBatches(std::size_t usual_bytes) : usual_bytes_(usual_bytes) {}
+
+  ReadBatch take(std::size_t bytes) {
+    ReadBatch batch;
+    const std::lock_guard lock(mutex_);
+    if (bytes > usual_bytes_) {
+      idle_.clear();  // this one needs the memory
+    } else if (idle_.empty()) {
+      batch.blocks.emplace_back(usual_bytes_);
+    } else {
+      batch = std::move(idle_.back());
+      idle_.pop_back();
+    }
+    return batch;
+  }
+  void give(ReadBatch&& batch) {
+    if (batch.blocks.size() != 1 || batch.blocks[0].capacity() > usual_bytes_ + usual_bytes_ / 8) return;
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(batch));
+  }
+
+ private:
+  const std::size_t usual_bytes_;
+  std::mutex mutex_;
+  std::vector<ReadBatch> idle_;
+};
 
 struct Batch {
+  explicit Batch(IdleBatches& idle_batches) : idle(idle_batches) {}
+  ~Batch() { idle.give(std::move(data)); }
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+
+  IdleBatches& idle;
   std::shared_ptr<ArrayRun> array;
   std::shared_ptr<TileRun> tile;  // null for encoded copies
   MemoryBudget::Lease lease;
@@ -57,6 +100,7 @@ class Execution {
         targets_(targets),
         tiles_(plan.tiles_bytes),
         read_ahead_(plan.read_ahead_bytes),
+        idle_batches_(with_gaps(plan.read_ahead_bytes / kBatchesInFlight)),
         parallelism_(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(plan.n_threads) + 1),
         arena_(plan.n_threads, 0) {
     result_.proofs.resize(plan.arrays.size());
@@ -197,10 +241,10 @@ class Execution {
     tile->all_absent = todo_.empty();
     tile->n_to_decode = static_cast<Index>(todo_.size());
     order_by_address();
+    tile->target_chunks = array_->sink->grid().chunks_of(tile->box);
     const bool skip_elements = tile->all_absent && array_->absent_stays_absent;
     if (!skip_elements) {
-      tile->elements =
-          take_elements(static_cast<std::size_t>(product(tile->box.shape)) * targets_[array_->index].dtype.bytes);
+      tile->elements = take_elements(elements_bytes(*tile));
       if (todo_.size() < ids.size() || covered != tile->box) fill_elements(tile->elements.span(), array_->fill);
     }
     tile_ = tile;
@@ -227,11 +271,11 @@ class Execution {
   }
 
   std::shared_ptr<Batch> take_batch() {
-    auto batch = std::make_shared<Batch>();
+    auto batch = std::make_shared<Batch>(idle_batches_);
     batch->array = array_;
     batch->tile = array_->plan->kind == ArrayPlan::Kind::rewrite ? tile_ : nullptr;
-    // A quarter of the read-ahead at a time keeps several requests in flight; at least one chunk.
-    const std::uint64_t most_bytes = read_ahead_.capacity_bytes() / 4;
+    // Several requests in flight; at least one chunk each.
+    const std::uint64_t most_bytes = read_ahead_.capacity_bytes() / kBatchesInFlight;
     std::uint64_t bytes = 0;
     while (next_id_ < todo_.size() && batch->ids.size() < kMostChunksPerBatch) {
       const std::uint64_t length = todo_[next_id_].length_bytes;
@@ -239,9 +283,10 @@ class Execution {
       bytes += length;
       batch->ids.push_back(todo_[next_id_++].id);
     }
-    bytes += bytes / 8;
+    bytes = with_gaps(bytes);
     batch->lease = read_ahead_.take(std::min(bytes, read_ahead_.capacity_bytes()), stop_.get_token());
     if (!batch->lease) return nullptr;
+    batch->data = idle_batches_.take(static_cast<std::size_t>(bytes));
     return batch;
   }
 
@@ -378,6 +423,7 @@ class Execution {
   const std::vector<ArrayMeta>& targets_;
   MemoryBudget tiles_;
   MemoryBudget read_ahead_;
+  IdleBatches idle_batches_;
   tbb::global_control parallelism_;
   tbb::task_arena arena_;
   tbb::enumerable_thread_specific<Worker> workers_;

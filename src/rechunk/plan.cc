@@ -62,6 +62,19 @@ std::vector<Index> lengths_on_axis(Index extent, Index chunk, std::size_t most) 
   return lengths;
 }
 
+/// Memory of a tile's elements: whole chunks, or what of them lies in the array where chunks are clipped.
+std::uint64_t tile_elements_bytes(const ArrayMeta& target, const Shape& tile) {
+  return shape_bytes(target.pads_edges ? tile : clip(tile, target.shape), target.dtype.bytes);
+}
+
+/// True if the pieces in which source and target chunks meet are worth a copy of their own.
+bool meet_in_large_pieces(const ArrayMeta& target, const Shape& source_chunk) {
+  constexpr std::uint64_t kPieceBytes = 2048;
+  Shape piece = target.chunk;
+  for (int axis = 0; axis < piece.rank(); ++axis) piece[axis] = std::min(piece[axis], source_chunk[axis]);
+  return shape_bytes(piece, target.dtype.bytes) >= kPieceBytes;
+}
+
 /// Cost of reading the source once per tile, in bytes-like units: relative among tiles of one array.
 double read_cost(const ArrayMeta& source, const Shape& tile) {
   if (source.storage != Storage::contiguous) {
@@ -146,7 +159,7 @@ Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan
   const CodecChain::ScratchNeed to_encode = encode.scratch_need(target_bytes);
   needs.worker = largest(to_decode, to_encode);
   needs.worker.codec_bytes = to_decode.codec_bytes + to_encode.codec_bytes;
-  needs.least_tile_bytes = shape_bytes(least, target.dtype.bytes) + bookkeeping_bytes(source, cut, least);
+  needs.least_tile_bytes = tile_elements_bytes(target, target.chunk) + bookkeeping_bytes(source, cut, least);
   plan.largest_read_bytes = needs.largest_read_bytes;
   plan.decoded_bytes = shape_bytes(target.shape, target.dtype.bytes);
   return needs;
@@ -164,8 +177,8 @@ void set_tile(const ArrayMeta& source, const ArrayMeta& target, const Shape& til
   const double stored = source.storage != Storage::contiguous ? static_cast<double>(source.stored_bytes)
                                                               : static_cast<double>(plan.decoded_bytes);
   plan.read_bytes = static_cast<std::uint64_t>(stored * plan.passes);
-  plan.tile_bytes =
-      shape_bytes(clip(tile, target.shape), target.dtype.bytes) + bookkeeping_bytes(source, plan.source_chunk, tile);
+  plan.by_chunks = meet_in_large_pieces(target, plan.source_chunk);
+  plan.tile_bytes = tile_elements_bytes(target, tile) + bookkeeping_bytes(source, plan.source_chunk, tile);
 }
 
 }  // namespace
@@ -240,13 +253,14 @@ Shape choose_tile(const ArrayMeta& source, const ArrayMeta& target, std::uint64_
   // Depth first, largest lengths first; a tile that is too large already in its smallest completion ends the branch.
   std::function<void(int)> visit = [&](int axis) {
     if (axis == rank) {
-      const std::uint64_t bytes =
-          shape_bytes(clip(tile, target.shape), target.dtype.bytes) + bookkeeping_bytes(source, source.chunk, tile);
+      const std::uint64_t bytes = tile_elements_bytes(target, tile) + bookkeeping_bytes(source, source.chunk, tile);
       if (bytes > most_bytes) return;
       const double cost = read_cost(source, tile);
-      // Equal cost: the smaller tile, so that more of them are in flight; but not below 1 MiB.
-      const bool cheaper = cost < best_cost * (1 - 1e-9);
-      const bool equal = cost <= best_cost * (1 + 1e-9);
+      // Equal cost: the smaller tile, so that more of them are in flight and their memory serves again; but not below
+      // 1 MiB. What long runs of a contiguous source save beyond one percent is no reason for a larger one.
+      const double tolerance = source.storage == Storage::contiguous ? 0.01 : 1e-9;
+      const bool cheaper = cost < best_cost * (1 - tolerance);
+      const bool equal = cost <= best_cost * (1 + tolerance);
       const bool better_size = best_bytes < kMiB ? bytes > best_bytes : (bytes < best_bytes && bytes >= kMiB);
       if (cheaper || (equal && better_size)) {
         best = tile;
@@ -259,7 +273,7 @@ Shape choose_tile(const ArrayMeta& source, const ArrayMeta& target, std::uint64_
       tile[axis] = length;
       Shape smallest = tile;
       for (int rest = axis + 1; rest < rank; ++rest) smallest[rest] = target.chunk[rest];
-      if (shape_bytes(clip(smallest, target.shape), target.dtype.bytes) <= most_bytes) visit(axis + 1);
+      if (tile_elements_bytes(target, smallest) <= most_bytes) visit(axis + 1);
     }
     tile[axis] = target.chunk[axis];
   };

@@ -21,6 +21,9 @@ struct ArrayPlan {
   /// Box worked on at a time: whole target chunks on every axis (clipped at the end of the array).
   Shape tile;
   Index n_tiles = 0;
+  /// A tile in memory is its target chunks one after the other, ready to encode, rather than one box in C order from
+  /// which each is gathered. Better where source chunks meet target chunks in large pieces.
+  bool by_chunks = false;
   /// Chunks the source is read in (its own, or the cut chosen for a contiguous source).
   Shape source_chunk;
   /// Source chunks read, counting repeats, and how often each is read on average.

@@ -8,6 +8,13 @@
 namespace chunkwise {
 namespace {
 
+/// Row-major number of a grid position inside `box`.
+Index position_in(const Box& box, const Shape& at) {
+  Index position = 0;
+  for (int axis = 0; axis < at.rank(); ++axis) position = position * box.shape[axis] + at[axis] - box.origin[axis];
+  return position;
+}
+
 /// True if a source chunk that exists shares an element with `box`.
 bool any_present(const TileRun& tile, const Box& box) {
   if (tile.all_absent) return false;
@@ -16,20 +23,59 @@ bool any_present(const TileRun& tile, const Box& box) {
   if (covered.empty()) return false;
   const Box chunks = grid.chunks_of(covered);
   const int rank = chunks.shape.rank();
-  Shape at = Shape::filled(rank, 0);
+  Shape at = chunks.origin;
   for (;;) {
-    Index position = 0;
-    for (int axis = 0; axis < rank; ++axis)
-      position =
-          position * tile.source_chunks.shape[axis] + chunks.origin[axis] + at[axis] - tile.source_chunks.origin[axis];
-    if (tile.present[static_cast<std::size_t>(position)]) return true;
+    if (tile.present[static_cast<std::size_t>(position_in(tile.source_chunks, at))]) return true;
     int axis = rank - 1;
-    while (axis >= 0 && ++at[axis] == chunks.shape[axis]) at[axis--] = 0;
+    while (axis >= 0 && ++at[axis] == chunks.origin[axis] + chunks.shape[axis]) {
+      at[axis] = chunks.origin[axis];
+      --axis;
+    }
     if (axis < 0) return false;
   }
 }
 
+/// What a target chunk holds as it is encoded.
+Box stored_box_of(const ArrayRun& array, ChunkId id) {
+  const ChunkGrid& grid = array.sink->grid();
+  return array.target->pads_edges ? grid.full_box(id) : grid.box(id);
+}
+
+/// Where a target chunk lies in a tile kept by chunks.
+std::size_t slot_offset_bytes(const TileRun& tile, const Shape& chunk_coords) {
+  return static_cast<std::size_t>(position_in(tile.target_chunks, chunk_coords)) * tile.array->target->chunk_bytes();
+}
+
+/// Brings `part` of a decoded source chunk to all target chunks it meets.
+void scatter_to_chunks(TileRun& tile, BoxCopy copy, const std::byte* decoded) {
+  const ArrayRun& array = *tile.array;
+  const ChunkGrid& grid = array.sink->grid();
+  const Box part = copy.part;
+  copy.dst_layout = array.target->layout;
+  const Box chunks = grid.chunks_of(part);
+  Shape at = chunks.origin;
+  for (;;) {
+    const ChunkId id = grid.id(at);
+    copy.dst_box = stored_box_of(array, id);
+    copy.part = intersect(part, grid.box(id));
+    copy_box(copy, decoded, tile.elements.data() + slot_offset_bytes(tile, at));
+    int axis = at.rank() - 1;
+    for (; axis >= 0; --axis) {
+      if (++at[axis] < chunks.origin[axis] + chunks.shape[axis]) break;
+      at[axis] = chunks.origin[axis];
+    }
+    if (axis < 0) return;
+  }
+}
+
 }  // namespace
+
+std::size_t elements_bytes(const TileRun& tile) {
+  const ArrayMeta& target = *tile.array->target;
+  if (tile.array->plan->by_chunks)
+    return static_cast<std::size_t>(product(tile.target_chunks.shape)) * target.chunk_bytes();
+  return static_cast<std::size_t>(product(tile.box.shape)) * target.dtype.bytes;
+}
 
 void decode_chunk(TileRun& tile, ChunkId id, const EncodedChunk& chunk, Worker& worker) {
   const ArrayRun& array = *tile.array;
@@ -47,16 +93,20 @@ void decode_chunk(TileRun& tile, ChunkId id, const EncodedChunk& chunk, Worker& 
   BoxCopy copy;
   copy.src_box = stored_box;
   copy.src_layout = source.layout;
-  copy.dst_box = tile.box;
-  copy.dst_layout.byte_order = array.target->layout.byte_order;
   copy.part = intersect(grid.box(id), tile.box);
   copy.element = source.dtype.element();
-  copy_box(copy, decoded.data(), tile.elements.data());
+  if (array.plan->by_chunks) {
+    scatter_to_chunks(tile, copy, decoded.data());
+  } else {
+    copy.dst_box = tile.box;
+    copy.dst_layout.byte_order = array.target->layout.byte_order;
+    copy_box(copy, decoded.data(), tile.elements.data());
+  }
   worker.totals.decode_s += seconds_since(begin);
   worker.totals.decoded_bytes += decoded_bytes;
 }
 
-std::optional<ChunkProof> encode_chunk(const TileRun& tile, ChunkId id, Worker& worker) {
+std::optional<ChunkProof> encode_chunk(TileRun& tile, ChunkId id, Worker& worker) {
   const ArrayRun& array = *tile.array;
   const ArrayMeta& target = *array.target;
   const ChunkGrid& grid = array.sink->grid();
@@ -69,13 +119,18 @@ std::optional<ChunkProof> encode_chunk(const TileRun& tile, ChunkId id, Worker& 
   }
   Clock::time_point begin = Clock::now();
   const bool overhangs = grid.overhangs(id);
-  const Box stored_box = target.pads_edges ? grid.full_box(id) : box;
+  const Box stored_box = stored_box_of(array, id);
+  const auto stored_bytes = static_cast<std::size_t>(product(stored_box.shape)) * target.dtype.bytes;
   ByteView decoded;
-  if (stored_box == tile.box && target.layout.axes.rank() == 0) {
+  if (array.plan->by_chunks) {
+    const MutableByteView slot = tile.elements.span().subspan(slot_offset_bytes(tile, grid.coords(id)), stored_bytes);
+    if (overhangs && target.pads_edges) fill_outside(stored_box, box, target.layout, array.target_fill, slot.data());
+    decoded = slot;
+  } else if (stored_box == tile.box && target.layout.axes.rank() == 0) {
     decoded = tile.elements.view();
   } else {
     Bytes& gathered = worker.scratch.b;  // where the chain may encode from
-    gathered.resize_discard(static_cast<std::size_t>(product(stored_box.shape)) * target.dtype.bytes);
+    gathered.resize_discard(stored_bytes);
     BoxCopy copy;
     copy.src_box = tile.box;
     copy.src_layout.byte_order = target.layout.byte_order;

@@ -37,12 +37,13 @@ struct ArrayRun {
   ChunkGrid tiles;
 };
 
-/// One tile: the box, its elements in C order and the target's byte order, and which of its source chunks exist.
+/// One tile: the box, its elements, and which of its source chunks exist.
 struct TileRun {
   std::shared_ptr<ArrayRun> array;
   MemoryBudget::Lease lease;
   Box box;
-  Bytes elements;
+  Bytes elements;             // see ArrayPlan::by_chunks; if not by chunks, in C order and the target's byte order
+  Box target_chunks;          // grid coordinates of its target chunks
   Box source_chunks;          // grid coordinates of the source chunks it touches
   std::vector<bool> present;  // row-major over source_chunks
   bool all_absent = false;
@@ -55,13 +56,16 @@ struct Worker {
   StageTotals totals;
 };
 
+/// Bytes of a tile's elements.
+std::size_t elements_bytes(const TileRun& tile);
+
 /// Decodes a source chunk and scatters it into the tile. Different chunks of a tile may be decoded at the same time:
 /// their places are disjoint. Throws Error{corrupt} naming the chunk.
 void decode_chunk(TileRun& tile, ChunkId id, const EncodedChunk& chunk, Worker& worker);
 
 /// Gathers a target chunk from the tile, encodes and writes it, unless it reads the same unwritten. The proof is of a
 /// sampled chunk only. Throws what encoding and writing throw, naming the chunk.
-std::optional<ChunkProof> encode_chunk(const TileRun& tile, ChunkId id, Worker& worker);
+std::optional<ChunkProof> encode_chunk(TileRun& tile, ChunkId id, Worker& worker);
 
 /// A full chunk encoded again by the whole chain, for sinks that cannot leave a codec out. Lies in the worker's
 /// scratch.
