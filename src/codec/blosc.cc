@@ -292,6 +292,7 @@ constexpr CodecRow kBloscRow{
     .summary = "Blosc 1 with any of its compressors inside",
     .usage = kUsage,
     .bind = bind,
+    .for_chunk = nullptr,
     .parse = parse,
     .print = print,
     .hdf5_filter = 32001,

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <limits>
 
 #include "base/error.h"
+#include "codec/filter_names.h"
 #include "codec/registry.h"
 
 namespace chunkwise {
@@ -20,38 +22,14 @@ constexpr std::size_t kMaxChunkBytes = std::numeric_limits<std::size_t>::max() >
 constexpr std::size_t kForeignFactor = 2;
 constexpr std::size_t kForeignSlackBytes = std::size_t{64} << 10;
 
-// Names in the HDF Group's list of registered filters.
-struct FilterName {
-  int filter;
-  const char* name;
-};
-constexpr FilterName kFilterNames[] = {
-    {4, "szip"},
-    {5, "nbit"},
-    {6, "scaleoffset"},
-    {307, "bzip2"},
-    {32000, "lzf"},
-    {32008, "bitshuffle"},
-    {32013, "zfp"},
-    {32016, "b3d"},
-    {32017, "sz"},
-    {32018, "fcidecomp"},
-    {32019, "jpeg"},
-    {32022, "bitgroom"},
-    {32023, "granular bitround"},
-    {32024, "sz3"},
-    {32026, "blosc2"},
-    {32028, "sperr"},
-};
-
 std::string describe_unknown(const CodecSpec& spec) {
   constexpr std::string_view kPrefix = "hdf5-";
   if (!spec.name.starts_with(kPrefix)) return fmt::format("codec '{}'", spec.name);
   const std::string number = spec.name.substr(kPrefix.size());
-  std::string label = spec.text("label", "");
-  for (const FilterName& known : kFilterNames) {
-    if (number == std::to_string(known.filter)) label = known.name;
-  }
+  int filter = 0;
+  std::from_chars(number.data(), number.data() + number.size(), filter);
+  std::string label(filter_name(filter));
+  if (label.empty()) label = spec.text("label", "");
   return label.empty() ? fmt::format("filter {}", number) : fmt::format("filter {} ({})", number, label);
 }
 
@@ -106,19 +84,31 @@ CodecChain::ScratchNeed CodecChain::scratch_need(std::size_t decoded_bytes) cons
     buffers[from_end % 2] = std::max(buffers[from_end % 2], bytes);
     bytes = encoded;
   }
+  // A codec left out shifts the results of those that follow into the other buffer.
+  if (codecs_.size() > 1) buffers.fill(std::max(buffers[0], buffers[1]));
   return {buffers[0], buffers[1], own};
 }
 
-ByteView CodecChain::encode(ByteView decoded, Scratch& scratch) const {
+ByteView CodecChain::encode(ByteView decoded, Scratch& scratch, std::uint32_t* skipped) const {
   ByteView current = decoded;
   Bytes* target = &scratch.a;  // first, so that `decoded` may lie in b
   Bytes* other = &scratch.b;
-  for (const auto& codec : codecs_) {
-    codec->encode(current, *target);
+  if (skipped != nullptr) *skipped = 0;
+  for (std::size_t i = 0; i < codecs_.size(); ++i) {
+    if (skipped == nullptr) {
+      codecs_[i]->encode(current, *target);
+    } else if (!codecs_[i]->encode_or_skip(current, *target)) {
+      *skipped |= std::uint32_t{1} << i;
+      continue;
+    }
     current = *target;
     std::swap(target, other);
   }
   return current;
+}
+
+void CodecChain::require_lossless() const {
+  for (const auto& codec : codecs_) codec->require_lossless();
 }
 
 ByteView CodecChain::decode(ByteView encoded, std::size_t decoded_bytes, std::uint32_t skipped,

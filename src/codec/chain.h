@@ -38,8 +38,11 @@ class CodecChain {
   ScratchNeed scratch_need(std::size_t decoded_bytes) const;
 
   /// The result lies in `scratch`, or is `decoded` itself for an empty chain; valid until scratch is used again.
-  /// `decoded` may lie in scratch.b, which is then overwritten.
-  ByteView encode(ByteView decoded, Scratch& scratch) const;
+  /// `decoded` may lie in scratch.b, which is then overwritten. With `skipped`, codecs may be left out where that is
+  /// better; their bits are then set.
+  ByteView encode(ByteView decoded, Scratch& scratch, std::uint32_t* skipped = nullptr) const;
+  /// Throws Error{unsupported} naming a codec that would not give back every value.
+  void require_lossless() const;
   /// Bit i of `skipped` set: codec i was not applied to this chunk (HDF5 filter mask).
   /// Throws Error{corrupt} unless exactly `decoded_bytes` come out.
   ByteView decode(ByteView encoded, std::size_t decoded_bytes, std::uint32_t skipped, Scratch& scratch) const;

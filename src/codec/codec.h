@@ -25,6 +25,15 @@ class Codec {
   }
   /// Replaces `encoded` (its block is reused). Throws Error{unsupported} where the codec has a size limit.
   virtual void encode(ByteView decoded, Bytes& encoded) const = 0;
+  /// Like encode; or false, with `encoded` undefined, where this chunk is better stored without the codec. For places
+  /// that can say so (HDF5's filter mask).
+  virtual bool encode_or_skip(ByteView decoded, Bytes& encoded) const {
+    encode(decoded, encoded);
+    return true;
+  }
+  /// Throws Error{unsupported} if encoding again might change values (lossy codecs): their chunks can be decoded, and
+  /// copied as they are, but not made anew.
+  virtual void require_lossless() const {}
   /// Replaces `decoded`. Throws Error{corrupt} on any malformed input and when the result would pass
   /// `max_decoded_bytes`; never reads or writes out of bounds, never allocates more than max_decoded_bytes + O(1 MiB).
   virtual void decode(ByteView encoded, std::size_t max_decoded_bytes, Bytes& decoded) const = 0;

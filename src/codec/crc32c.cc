@@ -118,6 +118,7 @@ constexpr CodecRow kCrc32cRow{
     .summary = "checksum, as in zarr 3",
     .usage = kUsage,
     .bind = bind,
+    .for_chunk = nullptr,
     .parse = parse,
     .print = print,
     .hdf5_filter = 0,

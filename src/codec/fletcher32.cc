@@ -126,6 +126,7 @@ constexpr CodecRow kFletcher32Row{
     .summary = "checksum, as in HDF5 and numcodecs",
     .usage = kUsage,
     .bind = bind,
+    .for_chunk = nullptr,
     .parse = parse,
     .print = print,
     .hdf5_filter = 3,

@@ -35,6 +35,7 @@ CodecSpec parse_codec(std::string_view text, std::string_view whole) {
   if (name.empty() || row == nullptr) {
     std::vector<std::string> known;
     for (const CodecRow& each : codec_rows()) {
+      if (each.parse == nullptr) continue;
       known.emplace_back(each.name);
       if (!each.alias.empty()) known.emplace_back(each.alias);
     }
@@ -43,6 +44,10 @@ CodecSpec parse_codec(std::string_view text, std::string_view whole) {
       throw Error(Code::usage, fmt::format("codec list '{}' has an empty name", whole), suggest("", known));
     }
     throw Error(Code::usage, fmt::format("unknown codec '{}'", name), suggest(name, known));
+  }
+  if (row->parse == nullptr) {
+    throw Error(Code::usage, fmt::format("codec '{}' can be kept where a dataset has it, but not asked for", name),
+                "leave --codec out, or choose another one, such as shuffle,deflate:1");
   }
   try {
     return row->parse(std::span(parts).subspan(1));
@@ -55,7 +60,9 @@ CodecSpec parse_codec(std::string_view text, std::string_view whole) {
 
 std::span<const CodecRow> codec_rows() {
   static const CodecRow rows[] = {
-      kShuffleRow, kDeflateRow, kGzipRow, kZstdRow, kLz4Row, kBloscRow, kHdf5Lz4Row, kFletcher32Row, kCrc32cRow,
+      kShuffleRow,     kDeflateRow,  kGzipRow,     kZstdRow,       kLz4Row,    kBloscRow,
+      kHdf5Lz4Row,     kBz2Row,      kLzfRow,      kBitshuffleRow, kSzipRow,   kNbitRow,
+      kScaleOffsetRow, kBitgroomRow, kBitroundRow, kFletcher32Row, kCrc32cRow,
   };
   return rows;
 }
@@ -76,6 +83,15 @@ const CodecRow* find_codec_by_zarr3(std::string_view name) {
   return find_row([&](const CodecRow& row) {
     return !row.zarr3_name.empty() && !name.empty() && (row.zarr3_name == name || row.zarr3_alias == name);
   });
+}
+
+CodecSpecs for_chunk(const CodecSpecs& specs, const ChunkTraits& traits) {
+  CodecSpecs result = specs;
+  for (CodecSpec& spec : result) {
+    const CodecRow* row = find_codec(spec.name);
+    if (row != nullptr && row->for_chunk != nullptr) spec = row->for_chunk(spec, traits);
+  }
+  return result;
 }
 
 CodecSpecs parse_codecs(std::string_view text) {

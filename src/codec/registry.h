@@ -11,8 +11,16 @@
 #include "base/json_fwd.h"
 #include "codec/codec.h"
 #include "codec/spec.h"
+#include "grid/strided_copy.h"
 
 namespace chunkwise {
+
+/// What the parameters of some codecs follow: the decoded chunk.
+struct ChunkTraits {
+  Shape chunk;
+  std::size_t element_bytes = 1;
+  ByteOrder byte_order = kNativeOrder;
+};
 
 /// A codec owns every spelling of itself. Function members may be null where the spelling does not exist.
 struct CodecRow {
@@ -22,7 +30,11 @@ struct CodecRow {
   std::string_view usage;    // "deflate[:LEVEL]  zlib stream, level 1-9 (default 1)" for --help and error hints
 
   std::unique_ptr<Codec> (*bind)(const CodecSpec& spec, std::size_t element_bytes);
-  /// Arguments after the name: "blosc:zstd:5:shuffle" -> {"zstd", "5", "shuffle"}. Throws Error{usage}.
+  /// Parameters for chunks of another kind than `spec` is for; null where they do not depend on the chunk. Throws
+  /// Error{unsupported} for chunks the codec cannot take.
+  CodecSpec (*for_chunk)(const CodecSpec& spec, const ChunkTraits& traits);
+  /// Arguments after the name: "blosc:zstd:5:shuffle" -> {"zstd", "5", "shuffle"}. Throws Error{usage}. Null for codecs
+  /// that are only kept, never asked for.
   CodecSpec (*parse)(std::span<const std::string_view> arguments);
   /// The inverse: "deflate:1".
   std::string (*print)(const CodecSpec& spec);
@@ -47,6 +59,9 @@ const CodecRow* find_codec(std::string_view name);
 const CodecRow* find_codec_by_hdf5(int filter);
 const CodecRow* find_codec_by_zarr2(std::string_view id);
 const CodecRow* find_codec_by_zarr3(std::string_view name);
+
+/// The same codecs with the parameters that such chunks need.
+CodecSpecs for_chunk(const CodecSpecs& specs, const ChunkTraits& traits);
 
 /// "shuffle,deflate:1", "zstd:3", "none" (empty result). Throws Error{usage} with a suggestion for unknown names.
 CodecSpecs parse_codecs(std::string_view text);

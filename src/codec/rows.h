@@ -12,6 +12,14 @@ extern const CodecRow kZstdRow;
 extern const CodecRow kLz4Row;
 extern const CodecRow kHdf5Lz4Row;
 extern const CodecRow kBloscRow;
+extern const CodecRow kBz2Row;
+extern const CodecRow kLzfRow;
+extern const CodecRow kBitshuffleRow;
+extern const CodecRow kSzipRow;
+extern const CodecRow kNbitRow;
+extern const CodecRow kScaleOffsetRow;
+extern const CodecRow kBitgroomRow;
+extern const CodecRow kBitroundRow;
 extern const CodecRow kFletcher32Row;
 extern const CodecRow kCrc32cRow;
 

@@ -53,6 +53,11 @@ std::unique_ptr<Codec> bind(const CodecSpec& spec, std::size_t element_bytes) {
   return std::make_unique<Shuffle>(static_cast<std::size_t>(element_bytes_of(spec, element_bytes)));
 }
 
+// Keeps a size that was told, which in Zarr may be another.
+CodecSpec for_chunk(const CodecSpec& spec, const ChunkTraits& traits) {
+  return spec_of(element_bytes_of(spec, traits.element_bytes));
+}
+
 CodecSpec parse(std::span<const std::string_view> arguments) {
   require_arguments(arguments, 0, kUsage);
   return {"shuffle", {}};
@@ -94,6 +99,7 @@ constexpr CodecRow kShuffleRow{
     .summary = "byte shuffle, as in HDF5 and numcodecs",
     .usage = kUsage,
     .bind = bind,
+    .for_chunk = for_chunk,
     .parse = parse,
     .print = print,
     .hdf5_filter = 2,

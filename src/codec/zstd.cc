@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "codec/config.h"
 #include "codec/rows.h"
+#include "codec/zstd_context.h"
 
 namespace chunkwise {
 namespace {
@@ -31,19 +32,6 @@ struct FreeEncoder {
 struct FreeDecoder {
   void operator()(ZSTD_DCtx* p) const { ZSTD_freeDCtx(p); }
 };
-
-// Contexts are large and keep their tables from chunk to chunk.
-ZSTD_CCtx* thread_encoder() {
-  thread_local const std::unique_ptr<ZSTD_CCtx, FreeEncoder> context(ZSTD_createCCtx());
-  if (!context) throw Error(Code::budget, "no memory for a zstd encoder");
-  return context.get();
-}
-
-ZSTD_DCtx* thread_decoder() {
-  thread_local const std::unique_ptr<ZSTD_DCtx, FreeDecoder> context(ZSTD_createDCtx());
-  if (!context) throw Error(Code::budget, "no memory for a zstd decoder");
-  return context.get();
-}
 
 class Zstd final : public Codec {
  public:
@@ -68,7 +56,7 @@ class Zstd final : public Codec {
   }
 
   void encode(ByteView decoded, Bytes& encoded) const override {
-    ZSTD_CCtx* context = thread_encoder();
+    ZSTD_CCtx* context = thread_zstd_encoder();
     ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
     ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level_);
     ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, checksum_ ? 1 : 0);
@@ -87,7 +75,7 @@ class Zstd final : public Codec {
     if (encoded.empty()) throw Error(Code::corrupt, "zstd data ends early");
     decoded.resize_discard(max_decoded_bytes);
     std::byte nowhere{};
-    const std::size_t size = ZSTD_decompressDCtx(thread_decoder(), decoded.empty() ? &nowhere : decoded.data(),
+    const std::size_t size = ZSTD_decompressDCtx(thread_zstd_decoder(), decoded.empty() ? &nowhere : decoded.data(),
                                                  decoded.size(), encoded.data(), encoded.size());
     if (ZSTD_isError(size) != 0) {
       if (ZSTD_getErrorCode(size) == ZSTD_error_dstSize_tooSmall) throw_decoded_too_large("zstd", max_decoded_bytes);
@@ -161,12 +149,25 @@ Json to_zarr3(const CodecSpec& spec, std::size_t) {
 
 }  // namespace
 
+ZSTD_CCtx_s* thread_zstd_encoder() {
+  thread_local const std::unique_ptr<ZSTD_CCtx, FreeEncoder> context(ZSTD_createCCtx());
+  if (!context) throw Error(Code::budget, "no memory for a zstd encoder");
+  return context.get();
+}
+
+ZSTD_DCtx_s* thread_zstd_decoder() {
+  thread_local const std::unique_ptr<ZSTD_DCtx, FreeDecoder> context(ZSTD_createDCtx());
+  if (!context) throw Error(Code::budget, "no memory for a zstd decoder");
+  return context.get();
+}
+
 constexpr CodecRow kZstdRow{
     .name = "zstd",
     .alias = {},
     .summary = "Zstandard",
     .usage = kUsage,
     .bind = bind,
+    .for_chunk = nullptr,
     .parse = parse,
     .print = print,
     .hdf5_filter = 32015,

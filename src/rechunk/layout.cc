@@ -182,8 +182,18 @@ void apply_codecs(const CodecRequest& request, ArrayMeta& meta, std::vector<std:
         fmt::format("{}: contiguous, needs chunks to be encoded; they are {}", meta.path, to_string(chunk)));
   }
   meta.codecs = *request.codecs;
-  for (CodecSpec& codec : meta.codecs)
-    if (codec.name == "shuffle") codec.params["element_bytes"] = static_cast<std::int64_t>(meta.dtype.bytes);
+}
+
+/// Parameters that follow the chunk. Codecs that stay on chunks that stay keep theirs, whatever they are: stored chunks
+/// may move as they are.
+void fit_codecs(const ArrayMeta& before, bool asked, ArrayMeta& meta) {
+  if (meta.storage != Storage::chunked) return;
+  if (!asked && before.storage == Storage::chunked && before.chunk == meta.chunk) return;
+  try {
+    meta.codecs = for_chunk(meta.codecs, {meta.chunk, meta.dtype.bytes, meta.layout.byte_order});
+  } catch (Error& error) {
+    throw error.in(meta.path);
+  }
 }
 
 void check_dims_exist(const ChunkSpec& spec, const Hierarchy& tree, const std::vector<std::size_t>& targets) {
@@ -304,6 +314,7 @@ void apply_layout(const LayoutRequest& request, Hierarchy& tree, std::vector<std
         apply_chunks(*spec, request, meta, notes);
     }
     if (codecs[i] != nullptr) apply_codecs(*codecs[i], meta, notes);
+    fit_codecs(before, codecs[i] != nullptr && codecs[i]->codecs, meta);
   }
 }
 

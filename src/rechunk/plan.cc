@@ -150,6 +150,7 @@ Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan
   plan.kind = ArrayPlan::Kind::rewrite;
   const CodecChain decode(source.codecs, source.dtype.bytes);
   const CodecChain encode(target.codecs, target.dtype.bytes);
+  encode.require_lossless();
   const Shape least = clip(target.chunk, target.shape);
   const Shape cut = source.storage != Storage::contiguous ? source.chunk : linear_cut(source, least);
   const std::uint64_t source_bytes = shape_bytes(cut, source.dtype.bytes);

@@ -160,7 +160,8 @@ std::optional<ChunkProof> encode_chunk(TileRun& tile, ChunkId id, Worker& worker
       chunk.bytes = decoded;
       chunk.skipped_codecs = ~std::uint32_t{0};
     } else {
-      chunk.bytes = array.encode.encode(decoded, worker.scratch);
+      chunk.bytes = array.encode.encode(decoded, worker.scratch,
+                                        array.sink->keeps_skipped_codecs() ? &chunk.skipped_codecs : nullptr);
     }
     worker.totals.encode_s += seconds_since(begin);
     worker.totals.encoded_bytes += decoded.size();

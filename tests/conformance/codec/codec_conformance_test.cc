@@ -39,14 +39,36 @@ const std::vector<Input>& inputs() {
   return all;
 }
 
-// Every codec with its default parameters, and those whose behaviour depends on them in a few more ways.
+// Every codec with its default parameters, and those whose behaviour depends on them in a few more ways. Those that
+// cannot be asked for have tests of their own.
 std::vector<CodecSpec> specs_under_test() {
   std::vector<CodecSpec> specs;
-  for (const CodecRow& row : codec_rows()) specs.push_back(row.parse({}));
-  for (const char* text :
-       {"deflate:0", "deflate:2", "deflate:6", "deflate:9", "gzip:0", "gzip:5", "zstd:-3", "zstd:0", "zstd:9",
-        "zstd:3:checksum", "lz4:10", "hdf5-lz4:1", "hdf5-lz4:1000", "blosc:blosclz:5:noshuffle",
-        "blosc:lz4:1:bitshuffle", "blosc:lz4hc:9:shuffle", "blosc:zlib:1:auto", "blosc:zstd:0"}) {
+  for (const CodecRow& row : codec_rows()) {
+    if (row.parse != nullptr) specs.push_back(row.parse({}));
+  }
+  for (const char* text : {"deflate:0",
+                           "deflate:2",
+                           "deflate:6",
+                           "deflate:9",
+                           "gzip:0",
+                           "gzip:5",
+                           "zstd:-3",
+                           "zstd:0",
+                           "zstd:9",
+                           "zstd:3:checksum",
+                           "lz4:10",
+                           "hdf5-lz4:1",
+                           "hdf5-lz4:1000",
+                           "blosc:blosclz:5:noshuffle",
+                           "blosc:lz4:1:bitshuffle",
+                           "blosc:lz4hc:9:shuffle",
+                           "blosc:zlib:1:auto",
+                           "blosc:zstd:0",
+                           "bz2:1",
+                           "bitshuffle:none",
+                           "bitshuffle:zstd",
+                           "szip:ec:8",
+                           "szip:nn:2"}) {
     specs.push_back(parse_codecs(text).front());
   }
   return specs;
@@ -60,6 +82,20 @@ void for_each_codec(Check check) {
       INFO(to_string({spec}) << " for elements of " << element_bytes << " bytes");
       check(*find_codec(spec.name)->bind(spec, element_bytes));
     }
+  }
+}
+
+// False if the codec says that it takes no such sizes: some want whole elements, and enough of them.
+bool encodes(const Codec& codec, const ByteVector& bytes, Bytes& encoded) {
+  try {
+    codec.encode(bytes, encoded);
+    return true;
+  } catch (const Error& error) {
+    REQUIRE(error.code() == Code::unsupported);
+    // What can be left out for its size must say so; HDF5's filters get nothing but whole chunks.
+    REQUIRE(!codec.encode_or_skip(bytes, encoded));
+    REQUIRE((bytes.size() % 8 != 0 || bytes.size() < 32 * 8));
+    return false;
   }
 }
 
@@ -82,7 +118,7 @@ TEST_CASE("Codecs give back what they were given, within their bound") {
     Bytes decoded;
     for (const Input& input : inputs()) {
       INFO(input.name);
-      codec.encode(input.bytes, encoded);
+      if (!encodes(codec, input.bytes, encoded)) continue;
       const std::size_t bound = codec.max_encoded_bytes(input.bytes.size());
       REQUIRE(encoded.size() <= bound);
       if (codec.fixed_size()) REQUIRE(encoded.size() == bound);
@@ -113,7 +149,7 @@ TEST_CASE("Codecs survive input that ends early") {
     Bytes encoded;
     Bytes decoded;
     for (const Input& input : inputs()) {
-      codec.encode(input.bytes, encoded);
+      if (!encodes(codec, input.bytes, encoded)) continue;
       const std::size_t step = std::max<std::size_t>(1, encoded.size() / 23);
       for (std::size_t size = 0; size < encoded.size(); size += size < 24 ? 1 : step) {
         // A copy of its own, so that a sanitizer sees any read beyond the end.
@@ -130,7 +166,7 @@ TEST_CASE("Codecs survive flipped bits and noise") {
     Bytes encoded;
     Bytes decoded;
     for (const Input& input : inputs()) {
-      codec.encode(input.bytes, encoded);
+      if (!encodes(codec, input.bytes, encoded)) continue;
       if (encoded.empty()) continue;
       for (int trial = 0; trial < 40; ++trial) {
         ByteVector damaged = samples::copy(encoded);
