@@ -16,6 +16,7 @@
 #include "app/rechunk.h"
 #include "base/error.h"
 #include "base/sizes.h"
+#include "codec/registry.h"
 #include "command_line.h"
 
 namespace {
@@ -37,6 +38,24 @@ Chunks:  dim/N,dim/N  (N = all: the whole axis), N,N,N by position, a size,
 Exit codes: 0 done, 2 usage, 3 not found, 4 unsupported, 5 corrupt input,
   6 I/O, 7 does not fit the memory, 8 target exists, 9 verification mismatch,
   10 interrupted, 70 our bug)";
+
+/// Every codec that can be asked for, in the shortest form of its usage line.
+std::string codec_list() {
+  constexpr std::size_t kMostColumns = 78;
+  std::string text = "\nCodecs:";
+  std::size_t column = text.size() - 1;
+  for (const CodecRow& row : codec_rows()) {
+    if (row.parse == nullptr) continue;
+    const std::string_view form = row.usage.substr(0, row.usage.find("  "));
+    if (column + 2 + form.size() > kMostColumns) {
+      text += "\n       ";
+      column = 7;
+    }
+    text += fmt::format("  {}", form);
+    column += 2 + form.size();
+  }
+  return text;
+}
 
 /// Keeps the allocator from holding what was given back: the memory promise is about the whole process.
 void bound_allocator() {
@@ -121,7 +140,7 @@ int run(int argc, char** argv) {
       "Rewrites a netCDF, HDF5 or Zarr dataset into other chunks, codecs or formats: parallel, inside a\n"
       "fixed memory, verified, with nothing lost. The target appears only when it is complete.");
   app.name("rechunk");
-  app.footer(kExamples);
+  app.footer(kExamples + codec_list());
   app.set_version_flag("--version", "rechunk " CHUNKWISE_VERSION);
   RechunkRequest request;
   std::string memory;

@@ -152,6 +152,16 @@ void replace_codecs(ArrayNode& node, CodecSpecs codecs, const std::string& why, 
   node.meta.codecs = std::move(codecs);
 }
 
+std::string blosc_like(const CodecSpec& codec, std::size_t chunk_bytes) {
+  const std::string inside = codec.text("cname", "");
+  const bool encodes_nothing =
+      codec.name == "bitgroom" || codec.name == "granular-bitround" || (codec.name == "bitshuffle" && inside == "none");
+  if (encodes_nothing) return "none";
+  if (chunk_bytes > kMaxBloscBytes) return "zstd:3";
+  if (codec.name == "bitshuffle") return fmt::format("blosc:{}:{}:bitshuffle", inside, inside == "zstd" ? 3 : 5);
+  return "blosc:zstd:3:shuffle";
+}
+
 std::optional<std::vector<std::byte>> mask_value(const ArrayNode& node) {
   const Attribute* attribute = find_attribute(node.attributes, "_FillValue");
   if (attribute == nullptr || attribute->value.kind != AttributeValue::Kind::numbers) return std::nullopt;

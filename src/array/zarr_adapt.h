@@ -25,6 +25,10 @@ ZarrArray zarr_native_or_default(const ArrayNode& node);
 /// Replaces codecs and notes it: "/T: shuffle,deflate:1 becomes blosc:zstd:1:shuffle, <why>".
 void replace_codecs(ArrayNode& node, CodecSpecs codecs, const std::string& why, AdaptReport& report);
 
+/// For filters that only HDF5 has, the nearest that Zarr has: "blosc:zstd:3:shuffle"; "none" for those that encode
+/// nothing.
+std::string blosc_like(const CodecSpec& codec, std::size_t chunk_bytes);
+
 /// The value of a `_FillValue` attribute as one element of the array's type in native byte order; nothing if there is
 /// no such attribute or it is no such element.
 std::optional<std::vector<std::byte>> mask_value(const ArrayNode& node);

@@ -52,7 +52,12 @@ CodecChain::CodecChain(const CodecSpecs& specs, std::size_t element_bytes) {
   codecs_.reserve(specs.size());
   for (const CodecSpec& spec : specs) {
     const CodecRow* row = find_codec(spec.name);
-    if (row == nullptr) throw Error(Code::unsupported, fmt::format("{} is not supported", describe_unknown(spec)));
+    if (row == nullptr) {
+      throw Error(
+          Code::unsupported,
+          fmt::format("{} is not supported, so its chunks can only be copied as they are", describe_unknown(spec)),
+          "keep the chunks with -c VARIABLE:keep, or leave the variable out with --exclude");
+    }
     codecs_.push_back(row->bind(spec, element_bytes));
   }
 }

@@ -195,6 +195,7 @@ Json to_zarr3(const CodecSpec& spec, std::size_t) {
 
 std::int64_t block_bytes_of(const CodecSpec& spec) {
   const std::int64_t value = spec.integer(kBlockBytes, kDefaultBlockBytes);
+  if (value == 0) return kDefaultBlockBytes;  // a filter's word for its default
   require_parameter(value, kBlockRange, "hdf5-lz4", kBlockBytes);
   return value;
 }
@@ -220,17 +221,17 @@ std::string print_hdf5(const CodecSpec& spec) {
 
 CodecSpec from_hdf5(std::span<const unsigned> cd_values) {
   CodecSpec spec{"hdf5-lz4", {}};
-  // 0 asks the filter for its default.
-  if (!cd_values.empty() && cd_values[0] != 0 && cd_values[0] != kDefaultBlockBytes) {
-    require_parameter(cd_values[0], kBlockRange, "hdf5-lz4", kBlockBytes);
+  if (!cd_values.empty()) {
     spec.params[kBlockBytes] = std::int64_t{cd_values[0]};
+    block_bytes_of(spec);
   }
   return spec;
 }
 
 std::vector<unsigned> to_hdf5(const CodecSpec& spec, std::size_t, std::size_t) {
-  const std::int64_t block_bytes = block_bytes_of(spec);
-  return {block_bytes == kDefaultBlockBytes ? 0U : static_cast<unsigned>(block_bytes)};
+  if (!spec.params.contains(kBlockBytes)) return {};
+  block_bytes_of(spec);
+  return {static_cast<unsigned>(spec.integer(kBlockBytes, 0))};
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "codec/registry.h"
 #include "format/hdf5/adapt_parts.h"
-#include "format/hdf5/array_meta.h"
+#include "format/hdf5/pipeline.h"
 #include "format/hdf5/source.h"
 
 namespace chunkwise::hdf5 {
@@ -29,7 +29,7 @@ void add_once(CodecSpecs& specs, const std::string& text) {
 
 /// The deflate level that aims at about the same: fast codecs become the fastest level.
 std::int64_t deflate_level(const CodecSpec& spec) {
-  const bool is_fast = spec.name != "gzip" && spec.name != "zstd" &&
+  const bool is_fast = spec.name != "gzip" && spec.name != "zstd" && spec.name != "bz2" &&
                        (spec.name != "blosc" || spec.text("cname", "").starts_with("lz4") ||
                         spec.text("cname", "") == "blosclz" || spec.text("cname", "") == "snappy");
   return is_fast ? 1 : std::clamp<std::int64_t>(spec.integer("level", 1), 1, 9);
@@ -47,6 +47,8 @@ CodecSpecs ordinary_codecs(const ArrayMeta& meta) {
       if (meta.dtype.bytes > 1 || !spec.params.empty()) add_once(specs, "shuffle");
     } else if (spec.name == "crc32c") {
       add_once(specs, "fletcher32");
+    } else if (spec.name == "bitgroom" || spec.name == "granular-bitround") {
+      // The elements are rounded already; nothing is encoded.
     } else {
       if (meta.dtype.bytes > 1 && !has_codec(specs, "deflate")) add_once(specs, "shuffle");
       add_once(specs, fmt::format("deflate:{}", deflate_level(spec)));

@@ -4,17 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
-#include "codec/registry.h"
-#include "format/hdf5/filter.h"
+#include "format/hdf5/pipeline.h"
 #include "format/hdf5/source.h"
 #include "format/hdf5/types.h"
 
 namespace chunkwise::hdf5 {
 namespace {
-
-constexpr std::string_view kForeignFilter = "hdf5-";
 
 Index to_index(hsize_t length, const char* what) {
   if (length > static_cast<hsize_t>(INT64_MAX)) throw Error(Code::corrupt, fmt::format("{} passes 2^63", what));
@@ -78,82 +74,7 @@ void read_fill(const Lock& lock, hid_t dcpl, hid_t type, ArrayMeta& meta) {
     checked(lock, H5Pget_fill_value(dcpl, type, meta.fill.data()), "cannot read the fill value");
 }
 
-CodecSpec foreign_filter(int id, unsigned flags, const std::vector<unsigned>& cd_values, const char* label) {
-  CodecSpec spec;
-  spec.name = fmt::format("{}{}", kForeignFilter, id);
-  spec.params["cd"] = std::vector<std::int64_t>(cd_values.begin(), cd_values.end());
-  spec.params["flags"] = static_cast<std::int64_t>(flags);
-  spec.params["label"] = std::string(label);
-  return spec;
-}
-
 }  // namespace
-
-int foreign_filter_id(const std::string& codec_name) {
-  if (!codec_name.starts_with(kForeignFilter)) return 0;
-  int id = 0;
-  const char* const begin = codec_name.data() + kForeignFilter.size();
-  const char* const end = codec_name.data() + codec_name.size();
-  const auto [stop, error] = std::from_chars(begin, end, id);
-  return error == std::errc() && stop == end && id > 0 ? id : 0;
-}
-
-CodecSpecs read_filters(const Lock& lock, hid_t dcpl) {
-  CodecSpecs specs;
-  const int n_filters = checked(lock, H5Pget_nfilters(dcpl), "cannot read the filters");
-  for (unsigned i = 0; i < static_cast<unsigned>(n_filters); ++i) {
-    constexpr const char* kWhat = "cannot read a filter";
-    std::array<char, 256> label{};
-    unsigned flags = 0;
-    unsigned config = 0;
-    std::size_t n_values = 0;
-    checked(lock, H5Pget_filter2(dcpl, i, &flags, &n_values, nullptr, 0, nullptr, &config), kWhat);
-    std::vector<unsigned> cd_values(n_values);
-    const int id = checked(
-        lock, H5Pget_filter2(dcpl, i, &flags, &n_values, cd_values.data(), label.size(), label.data(), &config), kWhat);
-    label.back() = '\0';
-    const CodecRow* const row = find_codec_by_hdf5(id);
-    if (row == nullptr || row->from_hdf5 == nullptr) {
-      specs.push_back(foreign_filter(id, flags, cd_values, label.data()));
-      continue;
-    }
-    try {
-      specs.push_back(row->from_hdf5(cd_values));
-    } catch (const Error& error) {
-      // A variant of the filter that we do not speak: chunks can still be copied as they are.
-      if (error.code() != Code::unsupported) throw;
-      specs.push_back(foreign_filter(id, flags, cd_values, label.data()));
-    }
-  }
-  return specs;
-}
-
-void add_filters(const Lock& lock, hid_t dcpl, const ArrayMeta& meta) {
-  for (const CodecSpec& spec : meta.codecs) {
-    int id = foreign_filter_id(spec.name);
-    unsigned flags = H5Z_FLAG_OPTIONAL;
-    std::string label = spec.name;
-    std::vector<unsigned> cd_values;
-    if (id != 0) {
-      flags = static_cast<unsigned>(spec.integer("flags", H5Z_FLAG_OPTIONAL));
-      label = spec.text("label", label);
-      if (const auto found = spec.params.find("cd"); found != spec.params.end())
-        if (const auto* values = std::get_if<std::vector<std::int64_t>>(&found->second))
-          std::transform(values->begin(), values->end(), std::back_inserter(cd_values),
-                         [](std::int64_t value) { return static_cast<unsigned>(value); });
-    } else {
-      const CodecRow* const row = find_codec(spec.name);
-      if (row == nullptr || row->hdf5_filter == 0 || row->to_hdf5 == nullptr)
-        throw Error(Code::unsupported, fmt::format("HDF5 has no filter for the codec {}", spec.name)).in(meta.path);
-      id = row->hdf5_filter;
-      cd_values = row->to_hdf5(spec, meta.dtype.bytes, meta.chunk_bytes());
-      if (id == H5Z_FILTER_FLETCHER32) flags = H5Z_FLAG_MANDATORY;
-    }
-    make_filter_known(lock, id, label);
-    checked(lock, H5Pset_filter(dcpl, id, flags, cd_values.size(), cd_values.data()),
-            "cannot set the filter " + label + " of " + meta.path, Code::unsupported);
-  }
-}
 
 DatasetShape read_array_meta(const Lock& lock, hid_t dataset, const std::string& path) {
   try {
@@ -167,6 +88,7 @@ DatasetShape read_array_meta(const Lock& lock, hid_t dataset, const std::string&
     meta.layout.byte_order = element.byte_order;
     read_extent(lock, dataset, result);
     read_layout(lock, dcpl.get(), meta);
+    mark_lossy(lock, type.get(), meta.codecs);
     if (meta.dtype.refers) {
       if (!result.null_space) meta.unsupported = "its type is " + meta.dtype.other;
     } else {

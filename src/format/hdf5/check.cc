@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "codec/registry.h"
-#include "format/hdf5/array_meta.h"
 #include "format/hdf5/format.h"
 #include "format/hdf5/native.h"
+#include "format/hdf5/pipeline.h"
 
 namespace chunkwise::hdf5 {
 namespace {

@@ -5,11 +5,11 @@
 #include <functional>
 #include <set>
 
-#include "codec/registry.h"
 #include "format/hdf5/array_meta.h"
 #include "format/hdf5/attribute_copy.h"
 #include "format/hdf5/attributes.h"
 #include "format/hdf5/filter.h"
+#include "format/hdf5/pipeline.h"
 #include "format/hdf5/scales.h"
 #include "format/hdf5/types.h"
 #include "format/hdf5/writer.h"
@@ -85,24 +85,6 @@ bool same_chunks(const ArrayMeta& a, const ArrayMeta& b) {
   return a.storage == b.storage && a.chunk == b.chunk;
 }
 
-/// Parameters of some filters depend on the size of a chunk.
-void refresh_filters(const Lock& lock, hid_t dcpl, const ArrayMeta& meta) {
-  for (const CodecSpec& spec : meta.codecs) {
-    const CodecRow* const row = find_codec(spec.name);
-    if (row == nullptr || row->to_hdf5 == nullptr) continue;
-    const std::vector<unsigned> values = row->to_hdf5(spec, meta.dtype.bytes, meta.chunk_bytes());
-    unsigned flags = 0;
-    std::size_t n_values = 0;
-    checked(lock, H5Pget_filter_by_id2(dcpl, row->hdf5_filter, &flags, &n_values, nullptr, 0, nullptr, nullptr),
-            "cannot read a filter of " + meta.path);
-    std::vector<unsigned> old(n_values);
-    checked(lock, H5Pget_filter_by_id2(dcpl, row->hdf5_filter, &flags, &n_values, old.data(), 0, nullptr, nullptr),
-            "cannot read a filter of " + meta.path);
-    if (old == values) continue;
-    set(lock, H5Pmodify_filter(dcpl, row->hdf5_filter, flags, values.size(), values.data()));
-  }
-}
-
 /// Makes the filters of a creation list acceptable to H5Dcreate.
 void know_filters(const Lock& lock, hid_t dcpl) {
   const int n_filters = checked(lock, H5Pget_nfilters(dcpl), "cannot read the filters");
@@ -145,12 +127,8 @@ void set_layout(const Lock& lock, hid_t dcpl, const ArrayMeta& old, const ArrayM
   }
   if (meta.raw_edges != old.raw_edges || meta.storage != old.storage)
     set(lock, H5Pset_chunk_opts(dcpl, meta.raw_edges ? H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS : 0u));
-  if (meta.codecs == old.codecs && meta.storage == old.storage) {
-    if (!same_chunks(old, meta)) refresh_filters(lock, dcpl, meta);
-  } else {
-    if (H5Pget_nfilters(dcpl) > 0) set(lock, H5Premove_filter(dcpl, H5Z_FILTER_ALL));
-    add_filters(lock, dcpl, meta);
-  }
+  // Of chunks that stay, nothing may change: what we would write in a parameter may not be what others did.
+  if (meta.codecs != old.codecs || !same_chunks(old, meta)) set_filters(lock, dcpl, meta);
 }
 
 /// Copies one file.
@@ -252,6 +230,11 @@ class NativeWrite {
                          H5Dcreate2(file_->id(), path.c_str(), type.get(), space.get(), link_creation_list(path).get(),
                                     dcpl.get(), H5P_DEFAULT),
                          "cannot create the dataset " + path, Code::io);
+    try {
+      check_filters(lock_, to.get(), dcpl.get());
+    } catch (Error& error) {
+      throw error.in(path);
+    }
     copy_comment(from, to.get());
   }
 

@@ -3,8 +3,8 @@
 #include <map>
 
 #include "format/hdf5/adapt_parts.h"
-#include "format/hdf5/array_meta.h"
 #include "format/hdf5/attributes.h"
+#include "format/hdf5/pipeline.h"
 #include "format/hdf5/scales.h"
 #include "format/hdf5/types.h"
 #include "format/hdf5/writer.h"
@@ -52,7 +52,7 @@ void set_layout(const Lock& lock, hid_t dcpl, const ArrayMeta& meta) {
     checked(lock, H5Pset_chunk(dcpl, meta.chunk.rank(), chunk.data()), "cannot set the chunks of " + meta.path,
             Code::unsupported);
     if (meta.raw_edges) check_list(lock, H5Pset_chunk_opts(dcpl, H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS));
-    add_filters(lock, dcpl, meta);
+    set_filters(lock, dcpl, meta);
     return;
   }
   check_list(lock, H5Pset_layout(dcpl, meta.storage == Storage::compact ? H5D_COMPACT : H5D_CONTIGUOUS));
@@ -139,9 +139,15 @@ class NeutralWrite {
 
   Hid create_dataset(const std::string& path, const Hid& type, const Hid& space, const Hid& dcpl) {
     const Hid naming = naming_list(lock_, H5P_LINK_CREATE, base_name(path));
-    return owned(lock_,
-                 H5Dcreate2(file_->id(), path.c_str(), type.get(), space.get(), naming.get(), dcpl.get(), H5P_DEFAULT),
-                 "cannot create the dataset " + path, Code::io);
+    Hid dataset = owned(
+        lock_, H5Dcreate2(file_->id(), path.c_str(), type.get(), space.get(), naming.get(), dcpl.get(), H5P_DEFAULT),
+        "cannot create the dataset " + path, Code::io);
+    try {
+      check_filters(lock_, dataset.get(), dcpl.get());
+    } catch (Error& error) {
+      throw error.in(path);
+    }
+    return dataset;
   }
 
   /// Dimensions without a variable.

@@ -46,8 +46,11 @@ void adapt_codecs(ArrayNode& node, AdaptReport& report) {
   for (const CodecSpec& codec : node.meta.codecs) {
     if (has_spelling(codec.name)) {
       codecs.push_back(codec);
-    } else if (codec.name == "hdf5-lz4") {
+    } else if (codec.name == "hdf5-lz4" || codec.name == "lzf") {
       codecs.push_back(CodecSpec{"lz4", {}});
+    } else {
+      for (CodecSpec& near : parse_codecs(blosc_like(codec, node.meta.chunk_bytes())))
+        codecs.push_back(std::move(near));
     }
   }
   replace_codecs(node, std::move(codecs), "as Zarr v2 spells it", report);

@@ -39,12 +39,16 @@ CodecSpecs to_core(const CodecSpecs& codecs, std::size_t chunk_bytes) {
                : add(fmt::format("gzip:{}", std::clamp<std::int64_t>(level, 1, 9)));
     } else if (codec.name == "zstd" && in_blosc) {
       add(fmt::format("blosc:zstd:{}:shuffle", std::clamp<std::int64_t>(codec.integer("level", 1), 1, 9)));
-    } else if (codec.name == "lz4" || codec.name == "hdf5-lz4") {
+    } else if (codec.name == "lz4" || codec.name == "hdf5-lz4" || codec.name == "lzf") {
       fits_blosc ? add(fmt::format("blosc:lz4:5:{}", shuffled ? "shuffle" : "noshuffle")) : add("zstd:1");
     } else if (codec.name == "fletcher32") {
       add("crc32c");
     } else if (codec.name == "zstd" || codec.name == "blosc" || codec.name == "crc32c") {
       core.push_back(codec);
+    } else if (codec.name == "bz2") {
+      add("zstd:9");
+    } else if (const std::string near = blosc_like(codec, chunk_bytes); near != "none") {
+      add(near);
     }
   }
   return core;
