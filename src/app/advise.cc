@@ -323,9 +323,9 @@ Variable imagined_variable(const AdviseRequest& request) {
 /// Metadata of the arrays asked for, from the file.
 void collect_variables(const AdviseRequest& request, AdviseReport& report) {
   const FormatRow& format = detect_format(request.path);
-  report.format = format.name;
   report.is_directory = format.is_directory;
   const auto reader = format.open(request.path);
+  report.format = reader->tree().format;
   const Hierarchy& tree = reader->tree();
   std::vector<std::size_t> wanted;
   for (const auto& name : request.variables) {

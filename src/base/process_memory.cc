@@ -38,6 +38,17 @@ std::uint64_t machine_available_bytes() {
   return kUnknown;
 }
 
+struct OwnPages {
+  std::uint64_t mapped = 0;
+  std::uint64_t resident = 0;
+};
+
+OwnPages own_pages() {
+  std::ifstream file("/proc/self/statm");
+  OwnPages pages;
+  return file >> pages.mapped >> pages.resident ? pages : OwnPages{};
+}
+
 /// Room under one control group: limit minus use, where both are known.
 std::uint64_t room(const std::string& limit_path, const std::string& use_path) {
   const auto limit = read_number(limit_path);
@@ -73,11 +84,11 @@ std::uint64_t cgroup_available_bytes() {
 }  // namespace
 
 std::uint64_t resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  std::uint64_t total_pages = 0;
-  std::uint64_t resident_pages = 0;
-  if (!(file >> total_pages >> resident_pages)) return 0;
-  return resident_pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  return own_pages().resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+std::uint64_t mapped_bytes() {
+  return own_pages().mapped * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 std::uint64_t peak_resident_bytes() {

@@ -8,6 +8,8 @@ namespace chunkwise {
 /// Resident set size now / its maximum so far. 0 where the system does not tell.
 std::uint64_t resident_bytes();
 std::uint64_t peak_resident_bytes();
+/// Address space in use now. 0 where the system does not tell.
+std::uint64_t mapped_bytes();
 
 /// Memory this process could still get: the least of the machine's available memory, the room under the limits of its
 /// cgroup and RLIMIT_AS. Never 0.

@@ -18,10 +18,9 @@ namespace chunkwise {
 namespace {
 
 constexpr std::array<FormatRow, 4> kFormats = {{
-    {"nc4", "netCDF-4", ".nc .nc4 .cdf .netcdf", false, hdf5::probe_nc4, hdf5::open, hdf5::adapt_nc4, hdf5::check,
+    {"nc4", "netCDF-4", ".nc .nc4 .cdf .netcdf", false, hdf5::probe, hdf5::open, hdf5::adapt_nc4, hdf5::check,
      hdf5::create_nc4},
-    {"h5", "HDF5", ".h5 .hdf5 .he5 .hdf", false, hdf5::probe_h5, hdf5::open, hdf5::adapt_h5, hdf5::check,
-     hdf5::create_h5},
+    {"h5", "HDF5", ".h5 .hdf5 .he5 .hdf", false, hdf5::probe, hdf5::open, hdf5::adapt_h5, hdf5::check, hdf5::create_h5},
     {"zarr2", "Zarr v2 in a directory", ".zarr2", true, zarr2::probe, zarr2::open, zarr2::adapt, zarr2::check,
      zarr2::create},
     {"zarr3", "Zarr v3 in a directory", ".zarr .zarr3", true, zarr3::probe, zarr3::open, zarr3::adapt, zarr3::check,

@@ -33,7 +33,8 @@ struct FormatRow {
 std::span<const FormatRow> format_rows();
 /// Null if unknown.
 const FormatRow* find_format(std::string_view name);
-/// Probes all formats. Throws Error{not_found} "no such file" or "not a dataset" naming what was looked for.
+/// Probes all formats. Of the HDF5 family it names the first: Reader::tree() of the open file tells which it is. Throws
+/// Error{not_found} "no such file" or "not a dataset" naming what was looked for.
 const FormatRow& detect_format(const std::string& path);
 /// By suffix; null if it tells nothing.
 const FormatRow* format_by_suffix(const std::string& path);

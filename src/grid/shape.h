@@ -24,8 +24,9 @@ class Shape {
   Shape(std::initializer_list<Index> values) : Shape(std::span<const Index>(values.begin(), values.size())) {}
   /// Throws Error{unsupported} above kMaxRank.
   explicit Shape(std::span<const Index> values);
-  Shape(const Shape& other) : rank_(other.rank_) { std::copy_n(other.values_.data(), rank_, values_.data()); }
-  Shape& operator=(const Shape& other) {
+  // noexcept, so that vectors of what holds shapes move their elements.
+  Shape(const Shape& other) noexcept : rank_(other.rank_) { std::copy_n(other.values_.data(), rank_, values_.data()); }
+  Shape& operator=(const Shape& other) noexcept {
     rank_ = other.rank_;
     std::copy_n(other.values_.data(), rank_, values_.data());
     return *this;

@@ -94,7 +94,7 @@ DatasetShape read_array_meta(const Lock& lock, hid_t dataset, const std::string&
     } else {
       read_fill(lock, dcpl.get(), type.get(), meta);
     }
-    count_stored(lock, dataset, meta);
+    count_stored(lock, dataset, dcpl.get(), meta);
     return result;
   } catch (Error& error) {
     throw error.in(path);

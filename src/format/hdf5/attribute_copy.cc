@@ -1,8 +1,11 @@
 #include "format/hdf5/attribute_copy.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 #include <vector>
 
+#include "base/checked.h"
 #include "format/hdf5/references.h"
 #include "format/hdf5/scales.h"
 #include "format/hdf5/types.h"
@@ -13,11 +16,15 @@ namespace {
 /// Values read with memory of the library's in them (texts, lists), given back at the end.
 class Values {
  public:
-  Values(const Lock& lock, hid_t attribute, hid_t type, hid_t space, const std::string& what)
+  Values(const Lock& lock, hid_t attribute, hid_t type, hid_t space, const std::string& what, std::uint64_t max_bytes)
       : type_(type), space_(space) {
     const auto n = checked(lock, H5Sget_simple_extent_npoints(space), what);
     n_ = static_cast<std::size_t>(n);
-    data_.resize(n_ * H5Tget_size(type));
+    const auto size_bytes = checked_mul<std::uint64_t>(n_, H5Tget_size(type));
+    // Lists of no elements may be a little larger in memory than in the file.
+    if (!size_bytes || *size_bytes / 2 > max_bytes)
+      throw Error(Code::corrupt, fmt::format("{}: {} elements are more than the file holds", what, n_));
+    data_.resize(static_cast<std::size_t>(*size_bytes));
     if (!data_.empty()) checked(lock, H5Aread(attribute, type, data_.data()), what);
     owns_ =
         H5Tdetect_class(type, H5T_VLEN) > 0 || H5Tis_variable_str(type) > 0 || H5Tdetect_class(type, H5T_STRING) > 0;
@@ -83,6 +90,19 @@ ObjectMap::Answer ObjectMap::move(const Lock& lock, hobj_ref_t& reference) const
   return Answer::moved;
 }
 
+void rehearse_copy(const Lock& lock, const File& file, hid_t source, const std::string& name) {
+  const std::string reading = "cannot read the attribute @" + name;
+  const Hid from = owned(lock, H5Aopen(source, name.c_str(), H5P_DEFAULT), reading);
+  const Hid own_type = owned(lock, H5Aget_type(from.get()), reading);
+  const Hid type = transient_copy(lock, own_type.get());
+  const Hid space = owned(lock, H5Aget_space(from.get()), reading);
+  Values values(lock, from.get(), type.get(), space.get(), reading, file.size_bytes());
+  visit_references(lock, type.get(), values.data().data(), values.n(), [&](hobj_ref_t& reference) {
+    referenced_address(lock, file.id(), reference);
+    return Kept::yes;
+  });
+}
+
 void copy_attribute(const Lock& lock, hid_t source, hid_t target, const std::string& name, const ObjectMap& objects) {
   const std::string reading = "cannot read the attribute @" + name;
   const std::string writing = "cannot write the attribute @" + name;
@@ -94,7 +114,7 @@ void copy_attribute(const Lock& lock, hid_t source, hid_t target, const std::str
     Hid kept_space;
     hid_t space = own_space.get();
     const bool is_null = H5Sget_simple_extent_type(space) == H5S_NULL;
-    Values values(lock, from.get(), type.get(), space, reading);
+    Values values(lock, from.get(), type.get(), space, reading, objects.source_bytes());
     if (!is_null && holds_references(lock, type.get())) {
       if (name == "REFERENCE_LIST") {
         const hsize_t n_kept = keep_entries(lock, type.get(), values.data(), values.n(), objects);

@@ -11,9 +11,12 @@ namespace chunkwise::hdf5 {
 /// Where the objects of a source file stand in the target.
 class ObjectMap {
  public:
-  ObjectMap(hid_t source_file, hid_t target_file) : source_file_(source_file), target_file_(target_file) {}
+  ObjectMap(const File& source, hid_t target_file)
+      : source_file_(source.id()), source_bytes_(source.size_bytes()), target_file_(target_file) {}
   void add(haddr_t source_address, std::string target_path) { paths_[source_address] = std::move(target_path); }
   bool contains(haddr_t source_address) const { return paths_.contains(source_address); }
+
+  std::uint64_t source_bytes() const { return source_bytes_; }
 
   enum class Answer { moved, empty, dangling, left_out };
   /// Makes `reference` lead to the copy of what it leads to in the source; null if there is none.
@@ -21,9 +24,13 @@ class ObjectMap {
 
  private:
   hid_t source_file_;
+  std::uint64_t source_bytes_;
   hid_t target_file_;
   std::map<haddr_t, std::string> paths_;
 };
+
+/// Reads what copy_attribute would read of an attribute, and follows its references. Throws Error{corrupt}.
+void rehearse_copy(const Lock& lock, const File& file, hid_t source, const std::string& name);
 
 /// Copies attribute `name` with its own type, space and character set; object references are moved. In DIMENSION_LIST
 /// and REFERENCE_LIST those to objects that were left out vanish, and with the last of them a REFERENCE_LIST.

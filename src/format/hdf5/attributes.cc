@@ -198,9 +198,9 @@ static bool has_old_header(const Lock& lock, hid_t object) {
 
 std::vector<AttributeEntry> list_attributes(const Lock& lock, hid_t object) {
   std::vector<AttributeEntry> entries;
-  const bool tracked = tracks_attribute_order(lock, object);
-  const H5_index_t index = tracked ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
-  const H5_iter_order_t order = tracked || !has_old_header(lock, object) ? H5_ITER_INC : H5_ITER_NATIVE;
+  const bool old = has_old_header(lock, object);  // those never track
+  const H5_index_t index = !old && tracks_attribute_order(lock, object) ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
+  const H5_iter_order_t order = old ? H5_ITER_NATIVE : H5_ITER_INC;
   hsize_t position = 0;
   checked(lock, H5Aiterate2(object, index, order, &position, collect_entry, &entries), "cannot list the attributes");
   return entries;

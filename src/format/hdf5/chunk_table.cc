@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -17,6 +18,14 @@ namespace {
 constexpr double kLookupSeconds = 3e-6;
 constexpr double kListSeconds = 30e-9;
 constexpr double kMaxSeconds = 1800;
+
+double walking_seconds(Index n_chunks) {
+  return static_cast<double>(n_chunks) * kLookupSeconds;
+}
+
+double listing_seconds(Index n_stored) {
+  return static_cast<double>(n_stored) * static_cast<double>(n_stored) * kListSeconds;
+}
 
 using Offset = std::array<hsize_t, kMaxRank>;
 
@@ -105,8 +114,8 @@ ChunkTable::ChunkTable(const Lock& lock, File& file, hid_t dataset, const ArrayM
   const Index n_indexed = count_chunks(lock, dataset, meta);
   if (n_indexed == 0) return;
   const bool may_list = lists_true_coordinates(meta);
-  const double walk_seconds = static_cast<double>(grid.n_chunks()) * kLookupSeconds;
-  const double list_seconds = static_cast<double>(n_indexed) * static_cast<double>(n_indexed) * kListSeconds;
+  const double walk_seconds = walking_seconds(grid.n_chunks());
+  const double list_seconds = listing_seconds(n_indexed);
   if (walk_seconds > kMaxSeconds && (list_seconds > kMaxSeconds || !may_list)) {
     throw Error(Code::unsupported, fmt::format("{} has a grid of {} chunks, {} of them stored: too many to look up",
                                                meta.path, format_count(grid.n_chunks()), format_count(n_indexed)));
@@ -159,6 +168,41 @@ ChunkTable::ChunkTable(const Lock& lock, File& file, hid_t dataset, const ArrayM
   }
   check_count(n_indexed, meta);
   if (n_stored() == grid.n_chunks()) std::vector<Index>().swap(ids_);
+}
+
+double ChunkTable::expected_seconds(Index n_stored, Index n_chunks) {
+  return std::min(walking_seconds(n_chunks), listing_seconds(n_stored));
+}
+
+std::string ChunkTable::to_bytes() const {
+  const std::array<std::uint64_t, 3> head = {entries_.size(), ids_.size(), stored_bytes_};
+  std::string bytes(sizeof head + entries_.size() * sizeof(Entry) + ids_.size() * sizeof(Index), '\0');
+  char* at = bytes.data();
+  const auto put = [&at](const void* data, std::size_t size) {
+    if (size > 0) std::memcpy(at, data, size);
+    at += size;
+  };
+  put(head.data(), sizeof head);
+  put(entries_.data(), entries_.size() * sizeof(Entry));
+  put(ids_.data(), ids_.size() * sizeof(Index));
+  return bytes;
+}
+
+ChunkTable ChunkTable::from_bytes(std::string_view bytes) {
+  const auto take = [&bytes](void* data, std::size_t size) {
+    CHUNKWISE_CHECK(size <= bytes.size());
+    if (size > 0) std::memcpy(data, bytes.data(), size);
+    bytes.remove_prefix(size);
+  };
+  std::array<std::uint64_t, 3> head{};
+  take(head.data(), sizeof head);
+  ChunkTable table;
+  table.entries_.resize(static_cast<std::size_t>(head[0]));
+  table.ids_.resize(static_cast<std::size_t>(head[1]));
+  table.stored_bytes_ = head[2];
+  take(table.entries_.data(), table.entries_.size() * sizeof(Entry));
+  take(table.ids_.data(), table.ids_.size() * sizeof(Index));
+  return table;
 }
 
 // A chunk overlooked would read as fill: rather refuse.

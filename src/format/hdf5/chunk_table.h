@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "array/meta.h"
@@ -26,6 +28,12 @@ class ChunkTable {
   /// Asks the library for every stored chunk inside the current extent, through the capture of the driver.
   /// Throws Error{corrupt} if it cannot walk its index, Error{unsupported} for a grid too large to walk.
   ChunkTable(const Lock& lock, File& file, hid_t dataset, const ArrayMeta& meta);
+  /// About how long that takes.
+  static double expected_seconds(Index n_stored, Index n_chunks);
+
+  /// A table for another process of the same program, and back.
+  std::string to_bytes() const;
+  static ChunkTable from_bytes(std::string_view bytes);
 
   /// Nothing if the chunk was never written.
   std::optional<Entry> find(ChunkId id) const;
@@ -33,6 +41,7 @@ class ChunkTable {
   std::uint64_t stored_bytes() const { return stored_bytes_; }
 
  private:
+  ChunkTable() = default;
   void check_count(Index n_indexed, const ArrayMeta& meta) const;
 
   std::vector<Entry> entries_;

@@ -8,11 +8,9 @@
 
 namespace chunkwise::hdf5 {
 
-/// An HDF5 file with the marks of netCDF-C.
-bool probe_nc4(const std::string& path);
-/// Any HDF5 file, at whatever place a user block lets it begin.
-bool probe_h5(const std::string& path);
-/// Opens either; tree().format tells which.
+/// Any HDF5 file, at whatever place a user block lets it begin. Reads nothing but the signature.
+bool probe(const std::string& path);
+/// Opens either, after a first look by a child process; tree().format tells which.
 std::unique_ptr<Reader> open(const std::string& path);
 void adapt_nc4(Hierarchy& tree, AdaptReport& report);
 void adapt_h5(Hierarchy& tree, AdaptReport& report);

@@ -9,8 +9,8 @@
 namespace chunkwise::hdf5 {
 namespace {
 
-std::recursive_mutex& library_mutex() {
-  static std::recursive_mutex& mutex = *new std::recursive_mutex;  // handles may be closed by static destructors
+std::recursive_mutex*& library_mutex() {
+  static std::recursive_mutex* mutex = new std::recursive_mutex;  // handles may be closed by static destructors
   return mutex;
 }
 
@@ -26,8 +26,10 @@ herr_t take_innermost(unsigned n, const H5E_error2_t* entry, void* out) {
 }  // namespace
 
 Lock::Lock() {
-  library_mutex().lock();
+  library_mutex()->lock();
   if (lock_depth++ > 0) return;
+  static bool may_clean_up = true;                          // guarded by the lock, as the next
+  if (std::exchange(may_clean_up, false)) H5dont_atexit();  // must be the first call of the library
   if (!printing_off) {
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
     printing_off = true;
@@ -42,7 +44,13 @@ Lock::Lock() {
 
 Lock::~Lock() {
   --lock_depth;
-  library_mutex().unlock();
+  library_mutex()->unlock();
+}
+
+void Lock::take_over_in_child() const {
+  // The mutex knows its owner by the number of the thread, which is another one here.
+  library_mutex() = new std::recursive_mutex;
+  for (int i = 0; i < lock_depth; ++i) library_mutex()->lock();
 }
 
 void Hid::reset() noexcept {

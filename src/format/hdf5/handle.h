@@ -14,13 +14,18 @@ namespace chunkwise::hdf5 {
 /// The right to call the HDF5 library, in this thread, while it lives. One lock for the whole process, recursive; so a
 /// function that calls H5* takes `const Lock&` and nobody calls H5* without one. Decoding, encoding and file I/O of
 /// chunks never happen under it. The outermost Lock of a thread switches the library's error printing off, forgets
-/// errors of earlier calls, and on first use registers the filters of codec/registry.h.
+/// errors of earlier calls, and on first use registers the filters of codec/registry.h and keeps the library from
+/// cleaning up when the process ends: what a damaged file left behind crashes it, and whoever wrote has closed by then.
 class Lock {
  public:
   Lock();
   ~Lock();
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
+
+  /// In a process forked under this lock, before anything else there: makes the lock this process's own. Only who forks
+  /// under the lock finds the library whole in the child, as no other thread was inside it.
+  void take_over_in_child() const;
 };
 
 /// An HDF5 identifier, closed with the function of its type (files, groups, datasets, types, spaces, property lists,

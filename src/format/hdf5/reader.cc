@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "format/hdf5/first_look.h"
 #include "format/hdf5/format.h"
 #include "format/hdf5/native.h"
 #include "format/hdf5/source.h"
@@ -19,8 +20,8 @@ std::string join(const std::string& group, const std::string& name) {
 /// Turns the records of a file into a Hierarchy.
 class TreeBuilder {
  public:
-  TreeBuilder(std::shared_ptr<File> file, FileRecords records, bool is_netcdf)
-      : file_(std::move(file)), records_(std::move(records)), is_netcdf_(is_netcdf) {}
+  TreeBuilder(std::shared_ptr<File> file, FileRecords records)
+      : file_(std::move(file)), records_(std::move(records)), is_netcdf_(records_.is_netcdf) {}
 
   Hierarchy build() {
     index_scales();
@@ -170,30 +171,35 @@ class TreeBuilder {
 
 }  // namespace
 
-Hdf5Reader::Hdf5Reader(std::shared_ptr<File> file) : file_(std::move(file)) {
+Hdf5Reader::Hdf5Reader(std::shared_ptr<File> file, std::vector<bool> located)
+    : file_(std::move(file)), located_(std::move(located)) {
   const Lock lock;
   try {
-    tree_ = TreeBuilder(file_, walk(lock, file_), has_netcdf_marks(lock, file_->id())).build();
+    tree_ = TreeBuilder(file_, walk(lock, file_)).build();
   } catch (Error& error) {
     throw error.in(file_->path());
   }
+  for (std::size_t i = 0; i < tree_.arrays.size(); ++i) index_of_.emplace(tree_.arrays[i].meta.path, i);
 }
 
 std::unique_ptr<ArraySource> Hdf5Reader::open_array(const std::string& path) const {
-  const auto found = std::find_if(tree_.arrays.begin(), tree_.arrays.end(),
-                                  [&](const ArrayNode& node) { return node.meta.path == path; });
-  CHUNKWISE_CHECK(found != tree_.arrays.end());
-  const auto& native = dynamic_cast<const ArrayNative&>(*found->native);
+  const auto found = index_of_.find(path);
+  CHUNKWISE_CHECK(found != index_of_.end());
+  const std::size_t index = found->second;
+  const ArrayNode& node = tree_.arrays[index];
+  const auto& native = dynamic_cast<const ArrayNative&>(*node.native);
   Hid dataset;
   {
     const Lock lock;
     dataset = owned(lock, H5Dopen2(file_->id(), native.path.c_str(), H5P_DEFAULT), "cannot open " + path);
   }
-  return make_source(file_, std::move(dataset), found->meta);
+  const bool is_located = located_.empty() || (index < located_.size() && located_[index]);
+  return make_source(file_, std::move(dataset), node.meta, is_located ? Locate::here : Locate::in_child);
 }
 
 std::unique_ptr<Reader> open(const std::string& path) {
-  return std::make_unique<Hdf5Reader>(File::open(path));
+  FirstLook look = first_look(path);
+  return std::make_unique<Hdf5Reader>(File::open(path), std::move(look.located));
 }
 
 }  // namespace chunkwise::hdf5

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "array/dataset.h"
 #include "format/hdf5/file.h"
@@ -12,14 +14,17 @@ namespace chunkwise::hdf5 {
 /// Immutable after construction, thread-safe.
 class Hdf5Reader final : public Reader {
  public:
-  /// Walks the whole file. Throws Error{corrupt}, Error{unsupported}.
-  explicit Hdf5Reader(std::shared_ptr<File> file);
+  /// Walks the whole file. `located` tells of each array whether its index of chunks may be walked in this process
+  /// (first_look.h); empty: of all. Throws Error{corrupt}, Error{unsupported}.
+  explicit Hdf5Reader(std::shared_ptr<File> file, std::vector<bool> located = {});
   const Hierarchy& tree() const override { return tree_; }
   std::unique_ptr<ArraySource> open_array(const std::string& path) const override;
 
  private:
   std::shared_ptr<File> file_;
+  std::vector<bool> located_;
   Hierarchy tree_;
+  std::unordered_map<std::string, std::size_t> index_of_;  // of the arrays, by path
 };
 
 }  // namespace chunkwise::hdf5

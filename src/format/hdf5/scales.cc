@@ -1,7 +1,6 @@
 #include "format/hdf5/scales.h"
 
 #include <cstring>
-#include <set>
 
 #include "format/hdf5/attributes.h"
 #include "format/hdf5/types.h"
@@ -45,20 +44,6 @@ std::vector<haddr_t> read_dimension_list(const Lock& lock, hid_t dataset, int ra
   }
   checked(lock, H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, lists.data()), kWhat);
   return scales;
-}
-
-bool dataset_has_marks(const Lock& lock, hid_t dataset) {
-  if (H5Aexists(dataset, "_Netcdf4Dimid") > 0 || H5Aexists(dataset, "_Netcdf4Coordinates") > 0) return true;
-  return H5Aexists(dataset, "CLASS") > 0 && read_text_attribute(lock, dataset, "NAME").starts_with(kDimensionOnly);
-}
-
-herr_t collect_hard_link(hid_t, const char* name, const H5L_info_t* info, void* names) noexcept {
-  try {
-    if (info->type == H5L_TYPE_HARD) static_cast<std::vector<std::string>*>(names)->emplace_back(name);
-    return 0;
-  } catch (...) {
-    return -1;
-  }
 }
 
 hid_t reference_entry_type(const Lock& lock) {
@@ -128,39 +113,11 @@ AxisBooks read_axis_books(const Lock& lock, hid_t dataset, int rank, std::uint64
   return books;
 }
 
-bool has_netcdf_marks(const Lock& lock, hid_t file) {
-  if (H5Aexists(file, "_NCProperties") > 0 || H5Aexists(file, "_nc3_strict") > 0) return true;
-  std::set<haddr_t> seen;
-  std::vector<Hid> groups;
-  groups.push_back(owned(lock, H5Gopen2(file, "/", H5P_DEFAULT), "cannot open the root group"));
-  // netCDF before 4.4.1 left no mark of its own, but always kept the order of creation and described dimensions by
-  // scales.
-  const Hid creation = owned(lock, H5Gget_create_plist(groups.back().get()), "cannot read the root group's properties");
-  unsigned order = 0;
-  const bool keeps_order =
-      H5Pget_link_creation_order(creation.get(), &order) >= 0 && (order & H5P_CRT_ORDER_TRACKED) != 0;
-  seen.insert(object_address(lock, groups.back().get()));
-  while (!groups.empty()) {
-    const Hid group = std::move(groups.back());
-    groups.pop_back();
-    std::vector<std::string> names;
-    hsize_t position = 0;
-    checked(lock, H5Literate(group.get(), H5_INDEX_NAME, H5_ITER_NATIVE, &position, collect_hard_link, &names),
-            "cannot list a group");
-    for (const std::string& name : names) {
-      Hid object(H5Oopen(group.get(), name.c_str(), H5P_DEFAULT));
-      if (!object) continue;
-      const H5I_type_t kind = H5Iget_type(object.get());
-      if (kind != H5I_GROUP && kind != H5I_DATASET) continue;
-      if (!seen.insert(object_address(lock, object.get())).second) continue;
-      if (kind == H5I_GROUP)
-        groups.push_back(std::move(object));
-      else if (dataset_has_marks(lock, object.get()) ||
-               (keeps_order && read_text_attribute(lock, object.get(), "CLASS") == "DIMENSION_SCALE"))
-        return true;
-    }
-  }
-  return false;
+bool has_netcdf_marks(const Lock& lock, hid_t dataset, bool root_is_ordered) {
+  if (H5Aexists(dataset, "_Netcdf4Dimid") > 0 || H5Aexists(dataset, "_Netcdf4Coordinates") > 0) return true;
+  if (H5Aexists(dataset, "CLASS") <= 0) return false;
+  return read_text_attribute(lock, dataset, "NAME").starts_with(kDimensionOnly) ||
+         (root_is_ordered && read_text_attribute(lock, dataset, "CLASS") == "DIMENSION_SCALE");
 }
 
 void write_scale(const Lock& lock, hid_t dataset, const std::string& name) {

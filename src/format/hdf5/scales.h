@@ -33,8 +33,9 @@ haddr_t object_address(const Lock& lock, hid_t object);
 /// Where a reference leads, HADDR_UNDEF if nowhere.
 haddr_t referenced_address(const Lock& lock, hid_t file, const hobj_ref_t& reference);
 
-/// True if netCDF-C wrote the file, as its own hidden attributes tell.
-bool has_netcdf_marks(const Lock& lock, hid_t file);
+/// True if netCDF-C wrote the dataset, as its own hidden attributes tell. Before 4.4.1 it left no mark of its own, but
+/// always kept the order of creation, the root group's first of all, and described dimensions by scales.
+bool has_netcdf_marks(const Lock& lock, hid_t dataset, bool root_is_ordered);
 
 /// Makes `dataset` a scale called `name`.
 void write_scale(const Lock& lock, hid_t dataset, const std::string& name);

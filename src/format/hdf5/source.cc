@@ -9,6 +9,7 @@
 #include "base/sizes.h"
 #include "codec/chain.h"
 #include "format/hdf5/chunk_table.h"
+#include "format/hdf5/first_look.h"
 #include "format/hdf5/gather.h"
 #include "format/hdf5/linear_layout.h"
 
@@ -69,9 +70,10 @@ class RangeSource : public ArraySource {
 
 class ChunkedSource final : public RangeSource {
  public:
-  ChunkedSource(const Lock& lock, std::shared_ptr<File> file, Hid dataset, ArrayMeta meta)
+  ChunkedSource(const Lock& lock, std::shared_ptr<File> file, Hid dataset, ArrayMeta meta, Locate where)
       : RangeSource(std::move(file), std::move(dataset), std::move(meta)),
-        table_(lock, *file_, dataset_.get(), meta_),
+        table_(where == Locate::here ? ChunkTable(lock, *file_, dataset_.get(), meta_)
+                                     : locate_in_child(lock, *file_, dataset_.get(), meta_)),
         chunk_bytes_(meta_.chunk_bytes()) {
     if (meta_.codecs.size() > 32) {
       throw Error(Code::unsupported, fmt::format("{} has more than 32 filters", meta_.path));
@@ -200,7 +202,7 @@ void refuse_foreign_storage(const Lock& lock, hid_t dataset, const ArrayMeta& me
 
 }  // namespace
 
-std::unique_ptr<ArraySource> make_source(std::shared_ptr<File> file, Hid dataset, ArrayMeta meta) {
+std::unique_ptr<ArraySource> make_source(std::shared_ptr<File> file, Hid dataset, ArrayMeta meta, Locate where) {
   const Lock lock;
   const std::string path = file->path();
   try {
@@ -209,7 +211,7 @@ std::unique_ptr<ArraySource> make_source(std::shared_ptr<File> file, Hid dataset
     switch (meta.storage) {
       case Storage::chunked:
         CHUNKWISE_CHECK(meta.pads_edges);
-        return std::make_unique<ChunkedSource>(lock, std::move(file), std::move(dataset), std::move(meta));
+        return std::make_unique<ChunkedSource>(lock, std::move(file), std::move(dataset), std::move(meta), where);
       case Storage::contiguous:
         check_linear(meta);
         return std::make_unique<ContiguousSource>(lock, std::move(file), std::move(dataset), std::move(meta));
@@ -223,14 +225,12 @@ std::unique_ptr<ArraySource> make_source(std::shared_ptr<File> file, Hid dataset
   throw Error(Code::internal, "unknown kind of storage");
 }
 
-void count_stored(const Lock& lock, hid_t dataset, ArrayMeta& meta) {
+void count_stored(const Lock& lock, hid_t dataset, hid_t dcpl, ArrayMeta& meta) {
   const ChunkGrid grid = meta.grid();
   meta.stored_bytes = 0;
   meta.n_stored_chunks = 0;
-  const std::string what = fmt::format("cannot read the creation properties of {}", meta.path);
-  const Hid dcpl = owned(lock, H5Dget_create_plist(dataset), what);
   // The library cannot tell the size of a virtual dataset.
-  if (checked(lock, H5Pget_layout(dcpl.get()), what) == H5D_VIRTUAL) return;
+  if (checked(lock, H5Pget_layout(dcpl), "cannot read the layout") == H5D_VIRTUAL) return;
   meta.stored_bytes = storage_bytes(lock, dataset, meta);
   if (meta.stored_bytes == 0) return;
   if (meta.storage != Storage::chunked) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 
@@ -40,6 +41,8 @@ class Walk {
   FileRecords run() {
     Hid root = owned(lock_, H5Gopen2(file_->id(), "/", H5P_DEFAULT), "cannot open the root group");
     records_.classic_model = H5Aexists(root.get(), "_nc3_strict") > 0;
+    records_.is_netcdf = records_.classic_model || H5Aexists(root.get(), "_NCProperties") > 0;
+    root_is_ordered_ = is_ordered(root.get(), "cannot read the root group's properties");
     visit_group(std::move(root), "/", 0);
     return std::move(records_);
   }
@@ -52,7 +55,7 @@ class Walk {
     record.path = path;
     record.address = object_address(lock_, group.get());
     record.order = next_order_++;
-    record.attributes = read_attributes(group.get(), path);
+    record.attributes = read_attributes(group.get(), path, list_attributes(lock_, group.get()));
     seen_.emplace(record.address, path);
     records_.groups.push_back(std::move(record));
     for (const LinkEntry& link : links_of(group.get(), path)) {
@@ -66,12 +69,17 @@ class Walk {
     }
   }
 
-  std::vector<LinkEntry> links_of(hid_t group, const std::string& path) {
-    const std::string what = "cannot list the group " + path;
+  /// The group kept the order in which its links were made.
+  bool is_ordered(hid_t group, const std::string& what) {
     const Hid creation = owned(lock_, H5Gget_create_plist(group), what);
     unsigned flags = 0;
     checked(lock_, H5Pget_link_creation_order(creation.get(), &flags), what);
-    const bool tracked = (flags & H5P_CRT_ORDER_TRACKED) != 0;
+    return (flags & H5P_CRT_ORDER_TRACKED) != 0;
+  }
+
+  std::vector<LinkEntry> links_of(hid_t group, const std::string& path) {
+    const std::string what = "cannot list the group " + path;
+    const bool tracked = is_ordered(group, what);
     std::vector<LinkEntry> entries;
     hsize_t position = 0;
     checked(
@@ -148,14 +156,21 @@ class Walk {
     DatasetShape shape = read_array_meta(lock_, dataset, path);
     record.meta = std::move(shape.meta);
     record.null_space = shape.null_space;
-    record.axes = read_axis_books(lock_, dataset, shape.null_space ? 0 : record.meta.shape.rank(), file_->size_bytes());
-    record.attributes = read_attributes(dataset, path);
+    std::vector<AttributeEntry> entries = list_attributes(lock_, dataset);
+    if (std::any_of(entries.begin(), entries.end(),
+                    [](const auto& entry) { return is_hidden_attribute(entry.name); })) {
+      record.axes =
+          read_axis_books(lock_, dataset, shape.null_space ? 0 : record.meta.shape.rank(), file_->size_bytes());
+      records_.is_netcdf = records_.is_netcdf || has_netcdf_marks(lock_, dataset, root_is_ordered_);
+    }
+    record.attributes = read_attributes(dataset, path, std::move(entries));
     records_.datasets.push_back(std::move(record));
   }
 
-  std::vector<Attribute> read_attributes(hid_t object, const std::string& path) {
+  std::vector<Attribute> read_attributes(hid_t object, const std::string& path, std::vector<AttributeEntry> entries) {
     std::vector<Attribute> attributes;
-    for (auto& [name, data_bytes] : list_attributes(lock_, object)) {
+    attributes.reserve(entries.size());
+    for (auto& [name, data_bytes] : entries) {
       if (data_bytes > kLargeAttributeBytes && !tracks_attribute_order(lock_, object))
         records_.has_large_attributes = true;
       if (is_hidden_attribute(name)) continue;
@@ -173,6 +188,7 @@ class Walk {
   FileRecords records_;
   std::map<haddr_t, std::string> seen_;
   std::uint64_t next_order_ = 0;
+  bool root_is_ordered_ = false;
 };
 
 }  // namespace

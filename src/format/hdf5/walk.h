@@ -35,6 +35,7 @@ struct FileRecords {
   std::vector<DatasetRecord> datasets;
   std::vector<LinkNode> links;
   std::vector<UnsupportedNode> unsupported;
+  bool is_netcdf = false;  // has the marks of netCDF-C
   bool classic_model = false;
   bool has_large_attributes = false;
 };

@@ -139,7 +139,7 @@ class NativeWrite {
         tree_(tree),
         source_(source.file),
         file_(create_like(lock, path, tree, source)),
-        objects_(source_->id(), file_->id()) {}
+        objects_(*source_, file_->id()) {}
 
   std::unique_ptr<Writer> run() {
     for (const ArrayNode& node : tree_.arrays) plan_array(node);
