@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <new>
 #include <string_view>
 
 #include "base/child_process.h"
@@ -89,6 +90,10 @@ std::string ask_child(const Lock& lock, const ChildLimits& limits, const char* d
       return kDone + work();
     } catch (const Error& error) {
       return pack(error);
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      return pack(Error(Code::internal, error.what()));
     }
   });
   if (result.end != ChildResult::End::replied || result.reply.empty()) throw no_answer(result, limits, doing);
