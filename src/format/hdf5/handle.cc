@@ -1,5 +1,7 @@
 #include "format/hdf5/handle.h"
 
+#include <fmt/format.h>
+
 #include <exception>
 #include <mutex>
 
@@ -17,10 +19,33 @@ std::recursive_mutex*& library_mutex() {
 thread_local int lock_depth = 0;
 thread_local bool printing_off = false;
 
+struct Reason {
+  std::string text;
+  bool is_of_version = false;  // the library met a number of a version it does not know
+};
+
 // Upwards: the first entry is the deepest. Its text is the reason; the ones above only say who called.
 herr_t take_innermost(unsigned n, const H5E_error2_t* entry, void* out) {
-  if (n == 0 && entry->desc != nullptr) *static_cast<std::string*>(out) = entry->desc;
+  if (n > 0 || entry->desc == nullptr) return 0;
+  auto& reason = *static_cast<Reason*>(out);
+  reason.text = entry->desc;
+  // Most places report a number of theirs under other minor codes, or none: then only the words tell.
+  const auto says = [&](const char* words) { return reason.text.find(words) != std::string::npos; };
+  reason.is_of_version = entry->min_num == H5E_VERSION || says("version number") || says("incorrect version") ||
+                         says("'fail if unknown' flag") ||
+                         (entry->maj_num == H5E_DATATYPE && entry->min_num == H5E_UNSUPPORTED);
   return 0;
+}
+
+Error needs_newer_library(const std::string& what, const std::string& reason) {
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned release = 0;
+  H5get_libversion(&major, &minor, &release);
+  return Error(Code::unsupported,
+               fmt::format("{}: unless the file is damaged, it needs a newer HDF5 library than this one ({}.{}.{}): {}",
+                           what, major, minor, release, reason),
+               "a newer h5repack rewrites it for older libraries: h5repack --low=0 --high=2 IN OUT");
 }
 
 }  // namespace
@@ -98,10 +123,11 @@ Error library_error(const Lock&, std::string what, Code code) {
       return Error(Code::internal, what + ": " + error.what());
     }
   }
-  std::string reason;
+  Reason reason;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_innermost, &reason);
   H5Eclear2(H5E_DEFAULT);
-  return Error(code, reason.empty() ? std::move(what) : what + ": " + reason);
+  if (code == Code::corrupt && reason.is_of_version) return needs_newer_library(what, reason.text);
+  return Error(code, reason.text.empty() ? std::move(what) : what + ": " + reason.text);
 }
 
 Hid owned(const Lock& lock, hid_t id, const char* what, Code code) {

@@ -56,7 +56,8 @@ class Hid {
 
 /// The error of the H5* call that has just failed in this thread: "<what>: <innermost message of the library>". If our
 /// file driver failed underneath (disk full, read past the end), that error is returned, with `what` as its place.
-/// `code` is used for errors of the library itself. Empties the library's error stack.
+/// `code` is used for errors of the library itself, but Error{unsupported} instead of Error{corrupt} if the library met
+/// a version of the format that it does not know. Empties the library's error stack.
 Error library_error(const Lock& lock, std::string what, Code code = Code::corrupt);
 
 /// Takes over an id that must be valid: `owned(lock, H5Dopen2(...), "cannot open /T")`. Throws library_error.
