@@ -212,7 +212,7 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
       report.verified =
           verify(request.verify, plan, *reader, sources, *written, tree, result.proofs, phase("verifying"), stop);
     } catch (Error& e) {
-      if (e.code() == Code::interrupted) throw;
+      if (e.code() == Code::interrupted || e.code() == Code::io) throw;  // io: a disk that fails proves nothing
       throw Error(Code::mismatch, fmt::format("verification failed: {}", e.what()),
                   fmt::format("the unfinished target is kept as {}", staged.keep()));
     }

@@ -55,7 +55,7 @@ void read_at(int fd, std::uint64_t offset, MutableByteView out, const std::strin
     const ssize_t n = ::pread(fd, out.data(), std::min(out.size(), kMaxCallBytes), static_cast<off_t>(offset));
     if (n < 0) {
       if (errno == EINTR) continue;
-      throw_io("read", path, errno);
+      throw_io(fmt::format("read {} bytes at byte {} of", out.size(), offset), path, errno);
     }
     if (n == 0) {
       throw Error(Code::corrupt,
@@ -68,11 +68,12 @@ void read_at(int fd, std::uint64_t offset, MutableByteView out, const std::strin
 }
 
 void write_all(int fd, ByteView bytes, const std::string& path) {
+  const std::size_t all_bytes = bytes.size();
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), std::min(bytes.size(), kMaxCallBytes));
     if (n < 0) {
       if (errno == EINTR) continue;
-      throw_io("write", path, errno);
+      throw_io(fmt::format("write {} bytes at byte {} of", bytes.size(), all_bytes - bytes.size()), path, errno);
     }
     bytes = bytes.subspan(static_cast<std::size_t>(n));
   }

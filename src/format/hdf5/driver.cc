@@ -80,7 +80,9 @@ void read_metadata(const DriverState& state, haddr_t address, std::size_t size, 
   while (done < size) {
     const ssize_t n = ::pread(state.fd, out + done, size - done, static_cast<off_t>(address + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw Error(Code::io, fmt::format("cannot read back metadata: {}", std::strerror(errno)));
+    if (n < 0)
+      throw Error(Code::io, fmt::format("cannot read back {} bytes of metadata at byte {}: {}", size - done,
+                                        address + done, std::strerror(errno)));
     if (n == 0) break;
     done += static_cast<std::size_t>(n);
   }
@@ -232,7 +234,8 @@ void write_all(int fd, const void* data, std::uint64_t size_bytes, std::uint64_t
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
       const int reason = n < 0 ? errno : ENOSPC;
-      throw Error(Code::io, fmt::format("cannot write {} bytes at {}: {}", size_bytes, offset, std::strerror(reason)),
+      throw Error(Code::io,
+                  fmt::format("cannot write {} bytes at byte {}: {}", size_bytes, offset, std::strerror(reason)),
                   reason == ENOSPC || reason == EDQUOT ? "free space on the target's disk" : "");
     }
     bytes += n;

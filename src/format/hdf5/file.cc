@@ -196,7 +196,8 @@ void File::finish() {
       if (driver_->is_open) throw Error(Code::internal, "the HDF5 library has not closed the file");
     }
     writeback_.reset();
-    if (::fsync(driver_->fd) != 0) throw Error(Code::io, fmt::format("cannot fsync: {}", std::strerror(errno)));
+    if (::fsync(driver_->fd) != 0)
+      throw Error(Code::io, fmt::format("cannot make the file durable: {}", std::strerror(errno)));
     const int closed = ::close(std::exchange(driver_->fd, -1));
     if (closed != 0) throw Error(Code::io, fmt::format("cannot close: {}", std::strerror(errno)));
   } catch (Error& error) {
