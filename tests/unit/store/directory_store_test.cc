@@ -235,7 +235,7 @@ TEST_CASE("A full disk is told with the path and a hint") {
   }
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, old_handler);
-  CHECK(message == "cannot write '" + (scratch / "c/0") + "': File too large");
+  CHECK(message == "cannot write 1000 bytes at byte 1000 of '" + (scratch / "c/0") + "': File too large");
   CHECK(hint.find("ulimit -f") != std::string::npos);
 
   if (::access("/dev/full", W_OK) == 0) {
