@@ -50,7 +50,7 @@ struct Walker {
       static_cast<void>(library_error(lock, {}));  // the address passes the end of the file
       return entry;
     }
-    CHUNKWISE_CHECK(capture.n_transfers() == 1);
+    if (capture.n_transfers() != 1) return entry;  // damaged: it read nothing, or elsewhere
     if (capture.size_bytes() > std::numeric_limits<std::uint32_t>::max()) {
       throw Error(Code::unsupported, fmt::format("a chunk of {} is stored in {}, above the 4 GiB that can be handled",
                                                  meta.path, format_bytes(capture.size_bytes())));
