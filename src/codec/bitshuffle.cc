@@ -34,6 +34,9 @@ constexpr const char* kCname = "cname";
 constexpr const char* kLevel = "level";
 constexpr const char* kElementBytes = "element_bytes";
 constexpr const char* kBlockElements = "block_elements";
+// Of the filter that wrote the parameters; it changes nothing.
+constexpr const char* kMinorVersion = "minor_version";
+constexpr std::int64_t kOurMinorVersion = 4;
 constexpr std::size_t kMultiple = 8;
 constexpr std::size_t kHeaderBytes = 12;
 constexpr std::size_t kLengthBytes = 4;
@@ -329,16 +332,17 @@ CodecSpec from_hdf5(std::span<const unsigned> cd_values) {
     spec.params[kBlockElements] = std::int64_t{value(3, 0)};
     block_elements_of(spec, element_bytes_of(spec, 1));
   }
+  if (value(1, kOurMinorVersion) != kOurMinorVersion) spec.params[kMinorVersion] = std::int64_t{value(1, 0)};
   if (cd_values.size() > 5) spec.params[kLevel] = std::int64_t{cd_values[5]};
   return spec;
 }
 
 std::vector<unsigned> to_hdf5(const CodecSpec& spec, std::size_t element_bytes, std::size_t) {
   constexpr unsigned kMajor = 0;
-  constexpr unsigned kMinor = 4;
   const std::int64_t size = element_bytes_of(spec, element_bytes);
   const Inside inside = inside_of(spec);
-  std::vector<unsigned> values{kMajor, kMinor, static_cast<unsigned>(size),
+  const auto minor = static_cast<unsigned>(spec.integer(kMinorVersion, kOurMinorVersion));
+  std::vector<unsigned> values{kMajor, minor, static_cast<unsigned>(size),
                                static_cast<unsigned>(block_elements_of(spec, size)),
                                kInsideCodes[static_cast<std::size_t>(inside)]};
   if (inside == Inside::zstd || spec.params.contains(kLevel)) values.push_back(static_cast<unsigned>(level_of(spec)));

@@ -24,8 +24,10 @@ constexpr std::size_t kMostMatch = 2 + 7 + 255;
 constexpr std::size_t kMostDistance = std::size_t{1} << 13;
 constexpr unsigned kLongMatch = 7;
 constexpr int kTableBits = 14;
-// After so many bytes without a match, ever more of them are not tried.
+// After every so many bytes without a match, one more of them is not tried, up to a limit that finds the next plane of
+// shuffled bytes soon.
 constexpr std::size_t kPatienceShift = 6;
+constexpr std::size_t kMostStep = 32;
 
 std::uint32_t load3(const std::byte* from) {
   return static_cast<std::uint32_t>(from[0]) | static_cast<std::uint32_t>(from[1]) << 8 |
@@ -106,7 +108,7 @@ std::size_t compress(ByteView decoded, std::byte* encoded) {
     const std::size_t distance = static_cast<std::uint32_t>(static_cast<std::uint32_t>(at) - entry);
     entry = static_cast<std::uint32_t>(at);
     if (distance == 0 || distance > std::min(kMostDistance, at) || load3(data + at - distance) != three) {
-      at += 1 + ((at - literals_from) >> kPatienceShift);
+      at += std::min(1 + ((at - literals_from) >> kPatienceShift), kMostStep);
       continue;
     }
     const std::size_t length = match_length(data + at, data + at - distance, std::min(kMostMatch, size - at));

@@ -261,7 +261,7 @@ Parameters parameters_of(const CodecSpec& spec) {
   parameters.n_elements = value(kElements);
   const bool known_size = parameters.is_float ? value(kElementBytes) == 4 || value(kElementBytes) == 8
                                               : std::has_single_bit(value(kElementBytes)) && value(kElementBytes) <= 8;
-  if (value(kClass) > kFloatClass || !known_size ||
+  if ((value(kClass) != kIntegerClass && value(kClass) != kFloatClass) || !known_size ||
       value(kScaleType) != (parameters.is_float ? kDecimalFloats : kIntegers)) {
     throw Error(Code::unsupported,
                 fmt::format("codec 'scaleoffset': there is no scaling {} for elements of class {} with {} bytes",
