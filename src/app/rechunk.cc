@@ -35,7 +35,18 @@ constexpr std::uint64_t kGroup_bytes = 12u << 10;
 constexpr std::uint64_t kJsonFactor = 10;
 constexpr std::uint64_t kFileFactor = 2;
 
-const FormatRow& target_format(const RechunkRequest& request, const FormatRow& from) {
+/// True if chunks or codecs are asked for, of whatever variable.
+bool asks_for_chunks(const LayoutRequest& layout) {
+  const auto is_chunked = [](const ChunkSpec& spec) {
+    return spec.kind != ChunkSpec::Kind::keep && spec.kind != ChunkSpec::Kind::contiguous;
+  };
+  const auto has_codecs = [](const CodecRequest& request) { return request.codecs && !request.codecs->empty(); };
+  return std::any_of(layout.chunks.begin(), layout.chunks.end(), is_chunked) ||
+         std::any_of(layout.codecs.begin(), layout.codecs.end(), has_codecs);
+}
+
+const FormatRow& target_format(const RechunkRequest& request, const LayoutRequest& layout, const FormatRow& from,
+                               std::vector<std::string>& notes) {
   if (!request.to.empty()) {
     const FormatRow* row = find_format(request.to);
     if (row != nullptr && row->create != nullptr) return *row;
@@ -45,7 +56,13 @@ const FormatRow& target_format(const RechunkRequest& request, const FormatRow& f
     throw Error(Code::usage, fmt::format("cannot write format '{}'", request.to), suggest(request.to, known));
   }
   const FormatRow* by_suffix = format_by_suffix(request.target);
-  if (by_suffix == nullptr) return from;
+  if (by_suffix == nullptr || has_suffix_of(from, request.target)) {
+    const bool names_it = by_suffix == &from;
+    if (names_it || from.chunked_kin.empty() || !asks_for_chunks(layout)) return from;
+    const FormatRow& kin = *find_format(from.chunked_kin);
+    notes.push_back(fmt::format("{} cannot be chunked, writing {}", from.summary, kin.summary));
+    return kin;
+  }
   // ".zarr" stands for both versions: a source that is one of them keeps its version.
   std::filesystem::path target = request.target;
   if (!target.has_filename()) target = target.parent_path();
@@ -147,7 +164,7 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
   const FormatRow& from = detect_format(request.source);
   const std::unique_ptr<Reader> reader = from.open(request.source);
   const FormatRow& from_actual = find_format(reader->tree().format) ? *find_format(reader->tree().format) : from;
-  const FormatRow& to = target_format(request, from_actual);
+  const FormatRow& to = target_format(request, layout, from_actual, report.notes);
   report.from_format = reader->tree().format;
   report.to_format = to.name;
   Hierarchy tree = reader->tree();
@@ -160,14 +177,19 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
   AdaptReport adapted;
   to.adapt(tree, adapted);
   report.losses = adapted.losses;
+  report.notes.insert(report.notes.end(), adapted.notes.begin(), adapted.notes.end());
+  // Told before a refusal too: all that the target means for the source is then seen at once.
+  if (observer.log)
+    for (const std::string& note : report.notes) observer.log(LogLevel::info, note);
   if (!adapted.losses.empty() && !request.allow_loss) refuse_losses(adapted.losses);
 
   // 4. The target's layout: as adapted, then as asked.
-  report.notes = std::move(adapted.notes);
-  apply_layout(layout, tree, report.notes);
+  std::vector<std::string> layout_notes;
+  apply_layout(layout, tree, layout_notes);
   to.check(tree);
   if (observer.log)
-    for (const std::string& note : report.notes) observer.log(LogLevel::info, note);
+    for (const std::string& note : layout_notes) observer.log(LogLevel::info, note);
+  report.notes.insert(report.notes.end(), layout_notes.begin(), layout_notes.end());
 
   // 5. The plan, within the memory.
   std::vector<ArrayMeta> sources;

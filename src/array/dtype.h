@@ -27,6 +27,8 @@ struct DType {
   /// elsewhere, so only their own format can move them.
   bool refers = false;
 
+  /// A number or a text: the bytes of an element mean the same in every format.
+  bool is_plain() const { return kind != Kind::other; }
   bool is_number() const { return kind != Kind::text && kind != Kind::other; }
   ElementSize element() const { return {bytes, is_number() ? bytes : 1}; }
   /// "bool", "i4", "u2", "f8", "S1"; for others the words.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "base/checked.h"
@@ -30,6 +31,12 @@ std::size_t ArrayMeta::chunk_bytes() const {
         .in(path);
   }
   return static_cast<std::size_t>(*bytes);
+}
+
+void set_byte_order(ArrayMeta& meta, ByteOrder order) {
+  if (meta.layout.byte_order == order) return;
+  meta.layout.byte_order = order;
+  if (meta.dtype.is_number()) std::reverse(meta.fill.begin(), meta.fill.end());
 }
 
 bool same_encoding(const ArrayMeta& a, const ArrayMeta& b) {

@@ -56,6 +56,9 @@ struct ArrayMeta {
   std::size_t chunk_bytes() const;
 };
 
+/// Stores the elements, and the fill, in this byte order from now on.
+void set_byte_order(ArrayMeta& meta, ByteOrder order);
+
 /// True if an encoded chunk of `a` is an encoded chunk of `b` bit for bit (shape, chunk, dtype, layout, codecs, edges).
 bool same_encoding(const ArrayMeta& a, const ArrayMeta& b);
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "array/base64.h"
 #include "array/json_fields.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -151,6 +152,12 @@ bool parse_hex(std::string_view text, const DType& dtype, MutableByteView out) {
 }
 
 bool fill_from_text(const std::string& text, const DType& dtype, MutableByteView out) {
+  if (dtype.kind == DType::Kind::text) {
+    const auto bytes = from_base64(text);
+    if (!bytes || bytes->size() > out.size()) return false;
+    std::copy(bytes->begin(), bytes->end(), out.begin());
+    return true;
+  }
   if (dtype.kind == DType::Kind::float_) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     if (text == "NaN") return store_float(std::numeric_limits<double>::quiet_NaN(), dtype, Rounding::nearest, out);
@@ -258,6 +265,8 @@ std::vector<std::byte> fill_from_json(const Json& value, const DType& dtype) {
   } else if (dtype.kind == DType::Kind::boolean && value.is_number()) {
     const auto whole = to_whole(value);
     fits = whole && whole->magnitude <= 1 && store(static_cast<std::uint8_t>(whole->magnitude), out);
+  } else if (dtype.kind == DType::Kind::text) {
+    fits = is_value(value, std::int64_t{0});  // as zarr-python once spelled the empty text
   } else if (value.is_boolean() && dtype.kind != DType::Kind::boolean) {
     fits = element_from_json(Json(value.get<bool>() ? 1 : 0), dtype, Rounding::nearest, out);
   } else {
@@ -268,6 +277,10 @@ std::vector<std::byte> fill_from_json(const Json& value, const DType& dtype) {
 }
 
 Json fill_to_json(const DType& dtype, ByteView element, bool nan_bits) {
+  if (dtype.kind == DType::Kind::text) {
+    while (!element.empty() && element.back() == std::byte{0}) element = element.first(element.size() - 1);
+    return Json(to_base64(element));
+  }
   if (dtype.kind == DType::Kind::float_) {
     const double number = load_float(dtype, element);
     if (std::isnan(number)) {

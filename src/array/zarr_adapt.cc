@@ -69,8 +69,10 @@ void extend_to_dimensions(const Hierarchy& tree, ArrayMeta& meta, AdaptReport& r
         {meta.path, "has no fill value, but fewer records than its dimension: what lies beyond cannot be stored"});
 }
 
-void adapt_array(ArrayNode& node, AdaptReport& report) {
+void adapt_array(ArrayNode& node, const std::string& source, AdaptReport& report) {
   ArrayMeta& meta = node.meta;
+  // Classic files know one byte order only; in Zarr it is that of the machines that read it.
+  if (source == "nc3") set_byte_order(meta, ByteOrder::little);
   auto native = std::make_shared<ZarrArray>();
   if (const auto* before = dynamic_cast<const ZarrArray*>(node.native.get())) {
     *native = *before;
@@ -109,7 +111,7 @@ void adapt_to_zarr(Hierarchy& tree, AdaptReport& report) {
   tree.links.clear();
 
   const auto cannot_be_stored = [&](const ArrayNode& node) {
-    if (node.meta.unsupported.empty() && node.meta.dtype.is_number()) return false;
+    if (node.meta.unsupported.empty() && node.meta.dtype.is_plain()) return false;
     const std::string why =
         node.meta.unsupported.empty() ? "data type " + node.meta.dtype.name() : node.meta.unsupported;
     report.losses.push_back({node.meta.path, fmt::format("{}: the array cannot be stored in Zarr yet", why)});
@@ -125,7 +127,7 @@ void adapt_to_zarr(Hierarchy& tree, AdaptReport& report) {
     check_name(array.meta.path);
     drop_foreign_attributes(array.meta.path, array.attributes, report);
     extend_to_dimensions(tree, array.meta, report);
-    adapt_array(array, report);
+    adapt_array(array, tree.format, report);
   }
 }
 
@@ -164,8 +166,14 @@ std::string blosc_like(const CodecSpec& codec, std::size_t chunk_bytes) {
 
 std::optional<std::vector<std::byte>> mask_value(const ArrayNode& node) {
   const Attribute* attribute = find_attribute(node.attributes, "_FillValue");
-  if (attribute == nullptr || attribute->value.kind != AttributeValue::Kind::numbers) return std::nullopt;
+  if (attribute == nullptr) return std::nullopt;
   const AttributeValue& value = attribute->value;
+  if (node.meta.dtype.kind == DType::Kind::text && value.kind == AttributeValue::Kind::text &&
+      value.texts.size() == 1 && value.texts.front().size() == node.meta.dtype.bytes) {
+    const ByteView text = as_bytes(value.texts.front());
+    return std::vector<std::byte>(text.begin(), text.end());
+  }
+  if (value.kind != AttributeValue::Kind::numbers || !node.meta.dtype.is_number()) return std::nullopt;
   if (value.data.size() != value.dtype.bytes) return std::nullopt;
   if (value.dtype == node.meta.dtype) return value.data;
   std::vector<std::byte> element(node.meta.dtype.bytes);
@@ -191,7 +199,7 @@ void check_zarr_array(const ArrayMeta& meta, const char* format, bool (*has_spel
     throw Error(Code::unsupported, what, hint).in(meta.path);
   };
   if (!meta.unsupported.empty()) refuse(meta.unsupported);
-  if (!meta.dtype.is_number()) refuse(fmt::format("{} arrays of type {} cannot be written", format, meta.dtype.name()));
+  if (!meta.dtype.is_plain()) refuse(fmt::format("{} arrays of type {} cannot be written", format, meta.dtype.name()));
   if (meta.storage != Storage::chunked)
     refuse(fmt::format("{} arrays are always chunked", format), "give chunk lengths");
   for (const Index length : meta.chunk) {

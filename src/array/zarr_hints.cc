@@ -253,7 +253,7 @@ struct HintsWritten::Node {
 };
 
 HintsWritten::HintsWritten(const Hierarchy& tree) : tree_(tree), source_(source_format(tree)) {
-  unwraps_single_ = source_ == "nc4";
+  unwraps_single_ = source_ == "nc4" || source_ == "nc3";
   // The commonest form of texts needs no hint at each of them.
   std::array<std::pair<AttributeValue::TextForm, std::size_t>, 4> counts{
       {{{false, true}, 0}, {{false, false}, 0}, {{true, true}, 0}, {{true, false}, 0}}};

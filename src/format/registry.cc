@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "format/hdf5/format.h"
+#include "format/netcdf3/format.h"
 #include "format/zarr2/format.h"
 #include "format/zarr3/format.h"
 #include "store/store.h"
@@ -17,13 +18,16 @@
 namespace chunkwise {
 namespace {
 
-constexpr std::array<FormatRow, 4> kFormats = {{
-    {"nc4", "netCDF-4", ".nc .nc4 .cdf .netcdf", false, hdf5::probe, hdf5::open, hdf5::adapt_nc4, hdf5::check,
+constexpr std::array<FormatRow, 5> kFormats = {{
+    {"nc4", "netCDF-4", ".nc .nc4 .cdf .netcdf", false, "", hdf5::probe, hdf5::open, hdf5::adapt_nc4, hdf5::check,
      hdf5::create_nc4},
-    {"h5", "HDF5", ".h5 .hdf5 .he5 .hdf", false, hdf5::probe, hdf5::open, hdf5::adapt_h5, hdf5::check, hdf5::create_h5},
-    {"zarr2", "Zarr v2 in a directory", ".zarr2", true, zarr2::probe, zarr2::open, zarr2::adapt, zarr2::check,
+    {"h5", "HDF5", ".h5 .hdf5 .he5 .hdf", false, "", hdf5::probe, hdf5::open, hdf5::adapt_h5, hdf5::check,
+     hdf5::create_h5},
+    {"nc3", "netCDF-3 (classic: CDF-1, CDF-2, CDF-5)", ".nc3 .nc .cdf .netcdf", false, "nc4", netcdf3::probe,
+     netcdf3::open, netcdf3::adapt, netcdf3::check, netcdf3::create},
+    {"zarr2", "Zarr v2 in a directory", ".zarr2", true, "", zarr2::probe, zarr2::open, zarr2::adapt, zarr2::check,
      zarr2::create},
-    {"zarr3", "Zarr v3 in a directory", ".zarr .zarr3", true, zarr3::probe, zarr3::open, zarr3::adapt, zarr3::check,
+    {"zarr3", "Zarr v3 in a directory", ".zarr .zarr3", true, "", zarr3::probe, zarr3::open, zarr3::adapt, zarr3::check,
      zarr3::create},
 }};
 
@@ -56,10 +60,6 @@ void refuse_known_others(const Object& object, const std::string& path) {
   if (object.size_bytes() < start.size()) return;
   object.read(0, start);
   const std::string_view magic = as_text(start);
-  if (magic.substr(0, 3) == "CDF" && (magic[3] == 1 || magic[3] == 2 || magic[3] == 5))
-    throw Error(Code::unsupported, "netCDF-3 (classic) files are not supported",
-                "nccopy -k nc4 makes a netCDF-4 file of it")
-        .in(path);
   if (magic == "GRIB") throw Error(Code::unsupported, "GRIB files are not supported").in(path);
 }
 
@@ -79,18 +79,21 @@ const FormatRow& detect_format(const std::string& path) {
   if (object != nullptr) refuse_known_others(*object, path);
   if (is_directory)
     throw Error(Code::not_found, "not a dataset: the directory holds no .zgroup, .zarray or zarr.json").in(path);
-  throw Error(Code::not_found, "not a dataset: the file has no HDF5 signature").in(path);
+  throw Error(Code::not_found, "not a dataset: the file is neither HDF5 nor netCDF").in(path);
 }
 
-const FormatRow* format_by_suffix(const std::string& path) {
+bool has_suffix_of(const FormatRow& row, const std::string& path) {
   std::string_view trimmed = path;
   while (trimmed.size() > 1 && trimmed.back() == '/') trimmed.remove_suffix(1);
   std::string suffix = std::filesystem::path(trimmed).extension().string();
   std::transform(suffix.begin(), suffix.end(), suffix.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  if (suffix.empty()) return nullptr;
+  return !suffix.empty() && lists_word(row.suffixes, suffix);
+}
+
+const FormatRow* format_by_suffix(const std::string& path) {
   for (const FormatRow& row : kFormats)
-    if (lists_word(row.suffixes, suffix)) return &row;
+    if (has_suffix_of(row, path)) return &row;
   return nullptr;
 }
 

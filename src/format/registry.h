@@ -11,10 +11,14 @@
 namespace chunkwise {
 
 struct FormatRow {
-  std::string_view name;      // "nc4", "h5", "zarr2", "zarr3"
-  std::string_view summary;   // for --help and the README
-  std::string_view suffixes;  // space separated, that choose this format for a target: ".nc .nc4"
-  bool is_directory;          // the target is a directory
+  std::string_view name;     // "nc4", "h5", "nc3", "zarr2", "zarr3"
+  std::string_view summary;  // for --help and the README
+  /// Space separated, that choose this format for a target: ".nc .nc4". Of several rows with a suffix the first one is
+  /// chosen, but a source of any of them keeps its format.
+  std::string_view suffixes;
+  bool is_directory;  // the target is a directory
+  /// Where arrays have neither chunks nor codecs: the format that is written in its place when they are asked for.
+  std::string_view chunked_kin;
 
   /// True if `path` looks like this format; never throws for foreign content.
   bool (*probe)(const std::string& path);
@@ -38,5 +42,7 @@ const FormatRow* find_format(std::string_view name);
 const FormatRow& detect_format(const std::string& path);
 /// By suffix; null if it tells nothing.
 const FormatRow* format_by_suffix(const std::string& path);
+/// True if the suffix of `path` is one of the format's.
+bool has_suffix_of(const FormatRow& row, const std::string& path);
 
 }  // namespace chunkwise

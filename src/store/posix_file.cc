@@ -79,6 +79,18 @@ void write_all(int fd, ByteView bytes, const std::string& path) {
   }
 }
 
+void write_at(int fd, std::uint64_t offset, ByteView bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::pwrite(fd, bytes.data(), std::min(bytes.size(), kMaxCallBytes), static_cast<off_t>(offset));
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      throw_io("write", path, errno);
+    }
+    offset += static_cast<std::uint64_t>(n);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+}
+
 void sync_path(const std::string& path) {
   const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) throw_io("open", path, errno);

@@ -43,6 +43,9 @@ void read_at(int fd, std::uint64_t offset, MutableByteView out, const std::strin
 /// Writes all of it at the descriptor's position. Throws Error{io}.
 void write_all(int fd, ByteView bytes, const std::string& path);
 
+/// Writes all of it at this offset. Throws Error{io}.
+void write_at(int fd, std::uint64_t offset, ByteView bytes, const std::string& path);
+
 /// Makes a file or directory durable; file systems that cannot do so for directories are left alone. Throws Error{io}.
 void sync_path(const std::string& path);
 

@@ -30,12 +30,16 @@ void drop_dangling_links(Hierarchy& tree, AdaptReport& report) {
 bool fits_classic_model(const Hierarchy& tree) {
   return tree.groups.size() == 1 && std::all_of(tree.arrays.begin(), tree.arrays.end(), [](const ArrayNode& node) {
            const DType& dtype = node.meta.dtype;
-           return (dtype.kind == DType::Kind::int_ && dtype.bytes <= 4) || dtype.kind == DType::Kind::float_;
+           return (dtype.kind == DType::Kind::int_ && dtype.bytes <= 4) || dtype.kind == DType::Kind::float_ ||
+                  (dtype.kind == DType::Kind::text && dtype.bytes == 1);
          });
 }
 
 void adapt(Hierarchy& tree, bool netcdf, AdaptReport& report) {
   if (copied_from(tree, netcdf) != nullptr) return drop_dangling_links(tree, report);
+  // Classic files know one byte order only; HDF5 files have that of the machines that read them.
+  if (tree.format == "nc3")
+    for (ArrayNode& node : tree.arrays) set_byte_order(node.meta, ByteOrder::little);
   adapt_contents(tree, netcdf, report);
   adapt_dimensions(tree, netcdf, report);
   adapt_layouts(tree, report);

@@ -13,8 +13,6 @@
 namespace chunkwise::hdf5 {
 namespace {
 
-constexpr std::size_t kMaxNetcdfNameBytes = 256;
-
 float half_to_float(std::uint16_t half) {
   const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
   const std::uint32_t exponent = (half >> 10) & 0x1fu;
@@ -33,7 +31,8 @@ bool is_ascii(std::string_view text) {
 
 bool comes_from_netcdf(const Hierarchy& tree) {
   const auto* zarr = dynamic_cast<const ZarrTree*>(tree.native.get());
-  return tree.format == "nc4" || (zarr != nullptr && zarr->source == "nc4");
+  const std::string& source = zarr != nullptr ? zarr->source : tree.format;
+  return source == "nc4" || source == "nc3";
 }
 
 void halves_to_floats(AttributeValue& value) {
@@ -214,16 +213,6 @@ class ContentAdapter {
 };
 
 }  // namespace
-
-bool is_valid_name(std::string_view name, bool netcdf) {
-  if (name.empty() || name == "." || name.find('/') != std::string_view::npos ||
-      name.find('\0') != std::string_view::npos)
-    return false;
-  if (!netcdf) return true;
-  const bool has_control =
-      std::any_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-  return name != ".." && name.back() != ' ' && name.size() <= kMaxNetcdfNameBytes && !has_control;
-}
 
 void adapt_contents(Hierarchy& tree, bool netcdf, AdaptReport& report) {
   ContentAdapter(tree, netcdf, report).run();

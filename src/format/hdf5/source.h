@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "array/linear.h"
 #include "array/source.h"
 #include "format/hdf5/file.h"
 
@@ -23,8 +24,5 @@ std::unique_ptr<ArraySource> make_source(std::shared_ptr<File> file, Hid dataset
 /// the creation list of the dataset. One walk over the chunk
 /// index, no table (a million chunks: well below a second). Contiguous: 0 and 0 if not allocated.
 void count_stored(const Lock& lock, hid_t dataset, hid_t dcpl, ArrayMeta& meta);
-
-/// The cut of a contiguous or compact array into runs of about 1 MiB: 1, ..., 1, n, full, ..., full. Pure.
-Shape linear_chunk(const Shape& shape, std::size_t element_bytes);
 
 }  // namespace chunkwise::hdf5

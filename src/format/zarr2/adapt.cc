@@ -56,12 +56,19 @@ void adapt_codecs(ArrayNode& node, AdaptReport& report) {
   replace_codecs(node, std::move(codecs), "as Zarr v2 spells it", report);
 }
 
+// Without a fill_value missing chunks read as zeros, so chunks of another fill must not be missing.
+void leave_fill_untold(ArrayMeta& meta, ZarrArray& native) {
+  if (meta.fill.empty()) return;
+  native.untold_fill = meta.fill;
+  if (std::any_of(meta.fill.begin(), meta.fill.end(), [](std::byte b) { return b != std::byte{0}; })) meta.fill.clear();
+}
+
 void adapt_fill(ArrayNode& node, const std::string& source) {
   ArrayMeta& meta = node.meta;
   ZarrArray& native = zarr_native(node);
   if (source == "zarr2" && !native.fill_json.empty()) {
     // As it was, but in plain spelling.
-    if (parse_json(native.fill_json).is_null()) return;
+    if (parse_json(native.fill_json).is_null()) return leave_fill_untold(meta, native);
     const auto told = fill_from_json(parse_json(native.fill_json), meta.dtype);
     native.fill_json = dump_json(fill_to_json(meta.dtype, told, false));
     if (native.has_absent_chunks || !native.untold_fill) meta.fill = in_order(told, meta.dtype, meta.layout.byte_order);
@@ -70,10 +77,7 @@ void adapt_fill(ArrayNode& node, const std::string& source) {
   const Json fill = choose_fill(node, native);
   native.fill_json = dump_json(fill);
   native.untold_fill.reset();
-  if (fill.is_null()) {
-    if (!meta.fill.empty()) native.untold_fill = meta.fill;
-    return;
-  }
+  if (fill.is_null()) return leave_fill_untold(meta, native);
   const auto told = in_order(fill_from_json(fill, meta.dtype), meta.dtype, meta.layout.byte_order);
   // Missing chunks read as what is told, so where that is another value they must be written.
   if (told != meta.fill && !native.has_absent_chunks) native.untold_fill = meta.fill;

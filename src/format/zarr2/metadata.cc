@@ -81,6 +81,10 @@ void parse_dtype_member(const Json& value, ArrayMeta& meta) {
   } else if (kind == 'S' || kind == 'U' || kind == 'V') {
     if (!has_size || rest != end || size > kMaxElementBytes) malformed("no type of Zarr v2");
     meta.dtype.bytes = kind == 'U' ? size * 4 : size;
+    if (kind == 'S' && size > 0) {
+      meta.dtype.kind = DType::Kind::text;
+      return;
+    }
   } else {
     malformed("no type of Zarr v2");
   }
@@ -127,7 +131,7 @@ void parse_codecs(const Json& document, ArrayMeta& meta) {
 void parse_fill(const Json& document, ParsedArray& array) {
   const Json& value = need_member(document, "fill_value");
   array.native.fill_json = dump_json(value);
-  if (value.is_null() || !array.meta.dtype.is_number()) return;
+  if (value.is_null() || !array.meta.dtype.is_plain()) return;
   const auto native = fill_from_json(value, array.meta.dtype);
   array.meta.fill = in_order(native, array.meta.dtype, array.meta.layout.byte_order);
 }
@@ -191,7 +195,7 @@ ParsedArray parse_zarray(const Json& document) {
 
 std::string typestr(const ArrayMeta& meta) {
   const std::string name = meta.dtype.kind == DType::Kind::boolean ? "b1" : meta.dtype.name();
-  if (meta.dtype.bytes == 1) return "|" + name;
+  if (meta.dtype.element().word_bytes == 1) return "|" + name;
   return (meta.layout.byte_order == ByteOrder::little ? "<" : ">") + name;
 }
 

@@ -249,7 +249,7 @@ class TreeReader {
   // What a never-written element is, and whether that is also the value that masks.
   void read_fill(const std::string& hint_path, ParsedArray& parsed, std::vector<Attribute>& attributes) const {
     ArrayMeta& meta = parsed.meta;
-    if (!meta.dtype.is_number()) return;
+    if (!meta.dtype.is_plain()) return;
     type_mask(hint_path, meta, attributes);
     const Json* hint = hints_.fill(hint_path);
     std::optional<std::vector<std::byte>> hinted;
@@ -267,13 +267,24 @@ class TreeReader {
       parsed.native.untold_fill = *hinted;
       meta.fill = *hinted;
     }
-    const bool is_mask = !told.empty() && parsed.native.has_dimension_list && !(hinted && *hinted == told);
+    // Texts have to have some fill in Zarr; an empty one masks nothing.
+    const bool is_text = meta.dtype.kind == DType::Kind::text;
+    const bool is_empty_text =
+        is_text && std::all_of(told.begin(), told.end(), [](std::byte b) { return b == std::byte{0}; });
+    const bool is_mask =
+        !told.empty() && !is_empty_text && parsed.native.has_dimension_list && !(hinted && *hinted == told);
     if (!is_mask || find_attribute(attributes, "_FillValue") != nullptr) return;
     auto spelling = std::make_shared<JsonSpelling>();
     spelling->implied = true;
-    spelling->value.kind = AttributeValue::Kind::numbers;
-    spelling->value.dtype = meta.dtype;
-    spelling->value.data = from_order(told, meta.dtype, meta.layout.byte_order);
+    if (is_text) {
+      spelling->value.kind = AttributeValue::Kind::text;
+      spelling->value.texts.emplace_back(as_text(told));
+      spelling->value.text_form = {.fixed = true, .utf8 = false};
+    } else {
+      spelling->value.kind = AttributeValue::Kind::numbers;
+      spelling->value.dtype = meta.dtype;
+      spelling->value.data = from_order(told, meta.dtype, meta.layout.byte_order);
+    }
     attributes.push_back({"_FillValue", spelling->value, spelling});
   }
 

@@ -34,6 +34,10 @@ constexpr std::array<CoreType, 12> kCoreTypes{{{"bool", "bool"},
                                                {"float32", "f4"},
                                                {"float64", "f8"}}};
 
+// Texts of a fixed number of bytes, as zarr-python 3 registers them: {"length_bytes": 1}, the fill in base64.
+constexpr const char* kTextType = "null_terminated_bytes";
+constexpr std::uint64_t kMaxText_bytes = std::uint64_t{1} << 30;
+
 // A named extension point: an object with a name and maybe a configuration, or the bare name.
 struct Extension {
   std::string name;
@@ -99,6 +103,13 @@ class ArrayParser {
       if (core.name == type.name) meta_.dtype = *parse_dtype(core.dtype);
     }
     if (meta_.dtype.is_number()) return;
+    if (type.name == kTextType) {
+      const Json& length = need_configuration(type, "data_type", "length_bytes");
+      const bool is_length = length.is_number_unsigned() && length.get<std::uint64_t>() - 1 < kMaxText_bytes;
+      if (!is_length) throw Error(Code::corrupt, fmt::format("'length_bytes' of 'data_type' is {}", quote(length)));
+      meta_.dtype = DType{DType::Kind::text, length.get<std::size_t>(), {}, false};
+      return;
+    }
     if (type.name.empty()) throw Error(Code::corrupt, "'data_type' is an empty name");
     meta_.dtype = DType{DType::Kind::other, 0, type.name, false};
     refuse("data type " + quote_name(type.name));
@@ -234,7 +245,7 @@ class ArrayParser {
 
   void parse_fill() {
     const Json& value = need_member(document_, "fill_value");
-    if (!meta_.dtype.is_number()) return;
+    if (!meta_.dtype.is_plain()) return;
     meta_.fill = in_order(fill_from_json(value, meta_.dtype), meta_.dtype, meta_.layout.byte_order);
   }
 
@@ -288,7 +299,7 @@ Json print_codecs(const ArrayMeta& meta) {
     Json order = std::vector<Index>(meta.layout.axes.begin(), meta.layout.axes.end());
     codecs.push_back(named("transpose", Json{{"order", std::move(order)}}));
   }
-  if (meta.dtype.bytes > 1) {
+  if (meta.dtype.element().word_bytes > 1) {
     codecs.push_back(named("bytes", Json{{"endian", meta.layout.byte_order == ByteOrder::little ? "little" : "big"}}));
   } else {
     codecs.push_back(Json{{"name", "bytes"}});
@@ -328,10 +339,12 @@ std::string check_group(const Json& document) {
 Json print_array(const ArrayMeta& meta, const ZarrArray& native, Json attributes) {
   Json document = Json::object();
   document["shape"] = std::vector<Index>(meta.shape.begin(), meta.shape.end());
+  const bool is_text = meta.dtype.kind == DType::Kind::text;
   const auto type = std::find_if(kCoreTypes.begin(), kCoreTypes.end(),
                                  [&](const CoreType& core) { return core.dtype == meta.dtype.name(); });
-  CHUNKWISE_CHECK(type != kCoreTypes.end());
-  document["data_type"] = std::string(type->name);
+  CHUNKWISE_CHECK(is_text || type != kCoreTypes.end());
+  document["data_type"] =
+      is_text ? named(kTextType, Json{{"length_bytes", meta.dtype.bytes}}) : Json(std::string(type->name));
   document["chunk_grid"] =
       named("regular", Json{{"chunk_shape", std::vector<Index>(meta.chunk.begin(), meta.chunk.end())}});
   const char separator = native.separator != 0 ? native.separator : native.v2_keys ? '.' : '/';

@@ -1,3 +1,5 @@
+#include "array/dimensions.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,10 +7,11 @@
 #include <set>
 
 #include "base/error.h"
-#include "format/hdf5/adapt_parts.h"
 
-namespace chunkwise::hdf5 {
+namespace chunkwise {
 namespace {
+
+constexpr std::size_t kMaxNetcdfNameBytes = 256;
 
 class DimensionAdapter {
  public:
@@ -226,8 +229,18 @@ bool suits(const Dimension& dimension, Index length) {
   return dimension.length == length || (dimension.unlimited && length <= dimension.length);
 }
 
+bool is_valid_name(std::string_view name, bool netcdf) {
+  if (name.empty() || name == "." || name.find('/') != std::string_view::npos ||
+      name.find('\0') != std::string_view::npos)
+    return false;
+  if (!netcdf) return true;
+  const bool has_control =
+      std::any_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  return name != ".." && name.back() != ' ' && name.size() <= kMaxNetcdfNameBytes && !has_control;
+}
+
 void adapt_dimensions(Hierarchy& tree, bool netcdf, AdaptReport& report) {
   DimensionAdapter(tree, netcdf, report).run();
 }
 
-}  // namespace chunkwise::hdf5
+}  // namespace chunkwise
