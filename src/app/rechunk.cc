@@ -171,7 +171,6 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
   select_variables(tree, request.variables, request.exclude);
 
   // 3. Nothing may be lost without a word.
-  refuse_unsupported(tree);
   std::map<std::string, ArrayMeta> source_of;
   for (const ArrayNode& node : tree.arrays) source_of[node.meta.path] = node.meta;
   AdaptReport adapted;
@@ -182,6 +181,7 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
   if (observer.log)
     for (const std::string& note : report.notes) observer.log(LogLevel::info, note);
   if (!adapted.losses.empty() && !request.allow_loss) refuse_losses(adapted.losses);
+  refuse_unsupported(tree);  // what the target could hold, but nobody can move
 
   // 4. The target's layout: as adapted, then as asked.
   std::vector<std::string> layout_notes;

@@ -50,7 +50,7 @@ struct UnsupportedNode {
 
 /// Value type; copies share natives. groups[0] is the root; parents come before children.
 struct Hierarchy {
-  std::string format;  // name of the format it was read from: "nc4", "h5", "zarr2", "zarr3"
+  std::string format;  // name of the format it was read from: "nc4", "nc3", "h5", "zarr2", "zarr3"
   std::vector<GroupNode> groups;
   std::vector<ArrayNode> arrays;
   std::vector<LinkNode> links;

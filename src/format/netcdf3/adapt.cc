@@ -185,6 +185,8 @@ Header plan_file(const Hierarchy& tree) {
 void adapt(Hierarchy& tree, AdaptReport& report) {
   for (ArrayNode& node : tree.arrays) {
     auto native = std::make_shared<ArrayNative>();
+    // Of what cannot be moved nothing is known.
+    if (!node.meta.unsupported.empty()) continue;
     native->has_gaps = node.meta.n_stored_chunks < node.meta.grid().n_chunks();
     node.native = std::move(native);
   }

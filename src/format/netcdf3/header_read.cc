@@ -155,7 +155,8 @@ class HeaderParser {
     const std::vector<std::byte> bytes = cursor_.block(length, "the name of " + what);
     std::string name(as_text(bytes));
     if (name.empty()) malformed(what + " has no name");
-    if (name.find('\0') != std::string::npos || name.find('/') != std::string::npos || !is_utf8(name))
+    if (!is_utf8(name)) malformed(what + " has a name that is not UTF-8");
+    if (name.find('\0') != std::string::npos || name.find('/') != std::string::npos)
       malformed(fmt::format("{} has a name that cannot be one, {}", what, quote_name(name)));
     return name;
   }
