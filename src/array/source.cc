@@ -144,6 +144,7 @@ std::unique_ptr<ArraySource> cut_linear(const ArraySource& contiguous, const Sha
   CHUNKWISE_CHECK(chunk.rank() == meta.shape.rank());
   CHUNKWISE_CHECK(is_run(meta.shape, chunk) && is_run(meta.shape, meta.chunk));
   meta.chunk = chunk;
+  if (auto exact = contiguous.in_runs(chunk)) return exact;
   return std::make_unique<LinearCut>(contiguous, std::move(meta));
 }
 

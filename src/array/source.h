@@ -48,6 +48,9 @@ class ArraySource {
   /// Reads encoded chunks: sorted by address, neighbours merged into one request. Replaces `batch`; its blocks hold at
   /// most the encoded bytes plus 1/8 for gaps read over. Throws Error{corrupt}, Error{io} naming the chunk.
   virtual void read(std::span<const ChunkId> ids, ReadBatch& batch) const = 0;
+  /// Of a contiguous array: the same in other runs, which reads no more than those. Null: cannot; then cut_linear()
+  /// puts runs together from whole present ones.
+  virtual std::unique_ptr<ArraySource> in_runs(const Shape& /*chunk*/) const { return nullptr; }
 
  protected:
   explicit ArraySource(ArrayMeta meta) : meta_(std::move(meta)), grid_(meta_.grid()) {}

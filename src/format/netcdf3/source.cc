@@ -14,21 +14,71 @@ namespace chunkwise::netcdf3 {
 namespace {
 
 /// Reading on over a gap is cheaper than a second request while the gap is no more than a page, or little beside what
-/// is wanted.
+/// was wanted before it.
 constexpr std::uint64_t kPage_bytes = 4096;
 constexpr std::uint64_t kLongestGap_bytes = 64u << 10;
 constexpr std::uint64_t kGapShare = 8;
-/// Slabs are read together with their gaps through a window of this size.
+/// Pieces are read together with their gaps through a window of this size.
 constexpr std::uint64_t kWindow_bytes = 256u << 10;
+
+/// Reads pieces that come in the order of their addresses, neighbours in one request.
+class PieceReader {
+ public:
+  explicit PieceReader(const Object& file) : file_(file) {}
+
+  void add(std::uint64_t address, MutableByteView out) {
+    if (!pieces_.empty()) {
+      Piece& last = pieces_.back();
+      const std::uint64_t end = last.address + last.out.size();
+      if (address == end && out.data() == last.out.data() + last.out.size()) {
+        last.out = {last.out.data(), last.out.size() + out.size()};
+        // It has outgrown the window, so those before it are read without it.
+        if (pieces_.size() > 1 && end + out.size() - pieces_.front().address > kWindow_bytes) {
+          const Piece grown = last;
+          pieces_.pop_back();
+          flush();
+          pieces_.push_back(grown);
+        }
+        return;
+      }
+      const std::uint64_t most_gap_bytes =
+          std::max<std::uint64_t>(kPage_bytes, std::min<std::uint64_t>(last.out.size() / kGapShare, kLongestGap_bytes));
+      if (address < end || address - end > most_gap_bytes ||
+          address + out.size() - pieces_.front().address > kWindow_bytes)
+        flush();
+    }
+    pieces_.push_back({address, out});
+  }
+
+  void flush() {
+    if (pieces_.size() == 1) {
+      file_.read(pieces_.front().address, pieces_.front().out);
+    } else if (pieces_.size() > 1) {
+      const std::uint64_t begin = pieces_.front().address;
+      const std::uint64_t end = pieces_.back().address + pieces_.back().out.size();
+      window_.resize_discard(static_cast<std::size_t>(end - begin));
+      file_.read(begin, window_.span());
+      for (const Piece& piece : pieces_)
+        std::copy_n(window_.data() + (piece.address - begin), piece.out.size(), piece.out.data());
+    }
+    pieces_.clear();
+  }
+
+ private:
+  struct Piece {
+    std::uint64_t address = 0;
+    MutableByteView out;
+  };
+  const Object& file_;
+  std::vector<Piece> pieces_;
+  Bytes window_;
+};
 
 class VariableSource final : public ArraySource {
  public:
   VariableSource(std::shared_ptr<const Object> file, std::string path, ArrayMeta meta, const Place& place)
       : ArraySource(std::move(meta)), file_(std::move(file)), path_(std::move(path)), place_(place) {
     check_linear(meta_);
-    const std::uint64_t gap_bytes = place_.stride_bytes - place_.slab_bytes;
-    reads_gaps_ = gap_bytes <= std::max(kPage_bytes, std::min(place_.slab_bytes / kGapShare, kLongestGap_bytes)) &&
-                  2 * place_.stride_bytes <= kWindow_bytes;
     check_is_all_there();
   }
 
@@ -55,64 +105,31 @@ class VariableSource final : public ArraySource {
               [&](std::size_t a, std::size_t b) { return ranges[a].offset_bytes < ranges[b].offset_bytes; });
     Bytes& block = batch.blocks.front();
     block.resize_discard(static_cast<std::size_t>(block_bytes));
+    PieceReader reader(*file_);
     std::size_t at = 0;
-    LinearRange run;
-    const auto flush = [&] {
-      read_run(run, block.span().subspan(at - static_cast<std::size_t>(run.size_bytes), run.size_bytes));
-    };
-    for (const std::size_t i : order) {
-      const LinearRange& range = ranges[i];
-      if (run.offset_bytes + run.size_bytes != range.offset_bytes) {
-        flush();
-        run = {range.offset_bytes, 0};
-      }
-      batch.chunks[i].bytes = block.view().subspan(at, static_cast<std::size_t>(range.size_bytes));
-      run.size_bytes += range.size_bytes;
-      at += static_cast<std::size_t>(range.size_bytes);
-    }
-    flush();
-  }
-
- private:
-  void read_run(const LinearRange& run, MutableByteView out) const {
     try {
-      if (reads_gaps_ && run.size_bytes > place_.slab_bytes) return read_with_gaps(run, out);
-      for_each_piece(place_, run.offset_bytes, run.size_bytes,
-                     [&](std::uint64_t address, std::uint64_t offset, std::uint64_t n_bytes) {
-                       file_->read(address, out.subspan(offset, n_bytes));
-                     });
+      for (const std::size_t i : order) {
+        const MutableByteView run = block.span().subspan(at, static_cast<std::size_t>(ranges[i].size_bytes));
+        for_each_piece(place_, ranges[i].offset_bytes, ranges[i].size_bytes,
+                       [&](std::uint64_t address, std::uint64_t offset, std::uint64_t n_bytes) {
+                         reader.add(address, run.subspan(offset, n_bytes));
+                       });
+        batch.chunks[i].bytes = run;
+        at += run.size();
+      }
+      reader.flush();
     } catch (Error& error) {
       throw error.in(meta_.path).in(path_);
     }
   }
 
-  void read_with_gaps(const LinearRange& run, MutableByteView out) const {
-    struct Piece {
-      std::uint64_t address = 0;
-      std::uint64_t offset = 0;
-      std::uint64_t n_bytes = 0;
-    };
-    std::vector<Piece> pieces;  // of one window
-    Bytes window;
-    const auto flush = [&] {
-      if (pieces.empty()) return;
-      const std::uint64_t begin = pieces.front().address;
-      window.resize_discard(static_cast<std::size_t>(pieces.back().address + pieces.back().n_bytes - begin));
-      file_->read(begin, window.span());
-      for (const Piece& piece : pieces)
-        std::copy_n(window.data() + (piece.address - begin), piece.n_bytes, out.data() + piece.offset);
-      pieces.clear();
-    };
-    for_each_piece(place_, run.offset_bytes, run.size_bytes,
-                   [&](std::uint64_t address, std::uint64_t offset, std::uint64_t n_bytes) {
-                     // A dense run is one piece, however long.
-                     if (n_bytes > kWindow_bytes) return file_->read(address, out.subspan(offset, n_bytes));
-                     if (!pieces.empty() && address + n_bytes - pieces.front().address > kWindow_bytes) flush();
-                     pieces.push_back({address, offset, n_bytes});
-                   });
-    flush();
+  std::unique_ptr<ArraySource> in_runs(const Shape& chunk) const override {
+    ArrayMeta meta = meta_;
+    meta.chunk = chunk;
+    return std::make_unique<VariableSource>(file_, path_, std::move(meta), place_);
   }
 
+ private:
   void check_is_all_there() const {
     const std::uint64_t file_bytes = file_->size_bytes();
     if (product(meta_.shape) == 0) return;
@@ -120,7 +137,7 @@ class VariableSource final : public ArraySource {
     const std::uint64_t n_whole =
         room_bytes < place_.slab_bytes ? 0 : (room_bytes - place_.slab_bytes) / place_.stride_bytes + 1;
     if (n_whole >= place_.n_slabs) return;
-    const bool is_record = meta_.max_shape[0] == kUnlimited;
+    const bool is_record = meta_.max_shape.rank() > 0 && meta_.max_shape[0] == kUnlimited;
     throw Error(Code::corrupt,
                 is_record ? fmt::format("{}: record {} of {} lies beyond the end of the file (truncated?)", meta_.path,
                                         n_whole, place_.n_slabs)
@@ -132,7 +149,6 @@ class VariableSource final : public ArraySource {
   const std::shared_ptr<const Object> file_;
   const std::string path_;
   const Place place_;
-  bool reads_gaps_ = false;
 };
 
 }  // namespace
