@@ -1,7 +1,9 @@
 // A dataset opened for reading, or being written.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -10,12 +12,28 @@
 
 namespace chunkwise {
 
+/// Work that a format does by itself on elements nobody else understands (DType::refers).
+struct ElementWork {
+  /// What it may hold.
+  std::uint64_t memory_bytes = 0;
+  /// Which chunks of the target to compare; none: all.
+  std::function<bool(const ChunkGrid&, ChunkId)> chosen;
+  /// Called after each target chunk: whether it is stored, the bytes of its elements with all they refer to, and those
+  /// without.
+  std::function<void(bool stored, std::uint64_t moved_bytes, std::uint64_t element_bytes)> done;
+  /// Ends the work early, without an error.
+  std::stop_token stop;
+};
+
 class Reader {
  public:
   virtual ~Reader() = default;
   virtual const Hierarchy& tree() const = 0;
   /// `path` of an array of tree(). Collects chunk addresses where the format has them.
   virtual std::unique_ptr<ArraySource> open_array(const std::string& path) const = 0;
+  /// Compares array `path` with that of a copy, element by element. Throws Error{mismatch}, Error{unsupported} where
+  /// the format has no such elements.
+  virtual void compare_elements(const std::string& path, const Reader& copy, const ElementWork& work) const;
 };
 
 /// Created with the target hierarchy: groups, attributes and empty arrays already stand when it returns.
@@ -24,6 +42,9 @@ class Writer {
   virtual ~Writer() = default;
   /// `path` of an array of the hierarchy. Sinks must die before finish().
   virtual std::unique_ptr<ArraySink> open_array(const std::string& path) = 0;
+  /// Copies array `path` from a reader of the same format. Throws Error{unsupported} where the format has no such
+  /// elements.
+  virtual void copy_elements(const std::string& path, const Reader& source, const ElementWork& work);
   /// Writes what is still held back (consolidated metadata, indexes) and makes all of it durable.
   virtual void finish() = 0;
 };
@@ -39,5 +60,9 @@ struct AdaptReport {
   std::vector<std::string> notes;  // harmless, worth telling: "/T: shuffle,deflate:1 becomes blosc:zstd:1:shuffle"
   std::vector<Loss> losses;        // refused unless the user allows loss
 };
+
+/// Takes the named types out of a hierarchy for a target that has none. Arrays of numbers or texts say all that such a
+/// type says, so that a note is enough; other types, and attributes, are losses.
+void lose_types(Hierarchy& tree, const char* target, AdaptReport& report);
 
 }  // namespace chunkwise

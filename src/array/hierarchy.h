@@ -42,7 +42,16 @@ struct LinkNode {
   std::uint64_t order = 0;
 };
 
-/// Something in the source that has no place in this model (a named type, a user-defined link). rechunk refuses it.
+/// A type with a name of its own among the objects. What it is in full, and who uses it, only its format knows.
+struct TypeNode {
+  std::string path;
+  DType dtype;
+  std::vector<Attribute> attributes;
+  std::uint64_t order = 0;
+  std::shared_ptr<const Native> native;
+};
+
+/// Something in the source that has no place in this model (a user-defined link). rechunk refuses it.
 struct UnsupportedNode {
   std::string path;
   std::string what;
@@ -54,6 +63,7 @@ struct Hierarchy {
   std::vector<GroupNode> groups;
   std::vector<ArrayNode> arrays;
   std::vector<LinkNode> links;
+  std::vector<TypeNode> types;
   std::vector<UnsupportedNode> unsupported;
   bool consolidated = false;   // Zarr: consolidated metadata was present
   bool classic_model = false;  // netCDF: _nc3_strict

@@ -17,6 +17,7 @@ enum class Storage {
   chunked,     // a grid of encoded chunks
   contiguous,  // one run of bytes in C order
   compact,     // inside the metadata (HDF5), at most 64 KiB
+  virtual_,    // a map of other arrays (HDF5): no elements of its own
 };
 
 inline constexpr Index kUnlimited = -1;

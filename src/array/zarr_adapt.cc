@@ -81,7 +81,7 @@ void adapt_array(ArrayNode& node, const std::string& source, AdaptReport& report
   }
   native->has_absent_chunks = meta.n_stored_chunks < meta.grid().n_chunks();
   if (meta.storage != Storage::chunked) {
-    native->storage = meta.storage;
+    native->storage = meta.storage == Storage::compact ? Storage::compact : Storage::contiguous;
     meta.storage = Storage::chunked;
     meta.chunk = default_object_chunk(meta.shape, meta.dtype.bytes);
     if (meta.grid().n_chunks() > 1) {
@@ -109,6 +109,7 @@ void adapt_to_zarr(Hierarchy& tree, AdaptReport& report) {
                                                     link.file, link.file.empty() ? "" : ":", link.target)});
   }
   tree.links.clear();
+  lose_types(tree, "Zarr", report);
 
   const auto cannot_be_stored = [&](const ArrayNode& node) {
     if (node.meta.unsupported.empty() && node.meta.dtype.is_plain()) return false;

@@ -192,6 +192,7 @@ class Execution {
   void open_array(std::size_t index) {
     const ArrayPlan& plan = plan_.arrays[index];
     if (plan.kind == ArrayPlan::Kind::nothing) return;
+    if (plan.kind == ArrayPlan::Kind::by_format) return copy_by_format(index);
     const ArrayMeta& target = targets_[index];
     auto array = std::make_shared<ArrayRun>();
     array->plan = &plan;
@@ -220,6 +221,27 @@ class Execution {
     }
     next_tile_ = 0;
     array_ = std::move(array);
+  }
+
+  /// Nothing else can be read meanwhile: the format holds its own lock nearly all the time.
+  void copy_by_format(std::size_t index) {
+    const MemoryBudget::Lease lease = tiles_.take(plan_.arrays[index].tile_bytes, stop_.get_token());
+    if (!lease) return;
+    ElementWork work;
+    work.memory_bytes = plan_.arrays[index].tile_bytes;
+    work.stop = stop_.get_token();
+    const Clock::time_point begin = Clock::now();
+    StageTotals totals;
+    work.done = [&](bool stored, std::uint64_t moved_bytes, std::uint64_t element_bytes) {
+      totals.written_bytes += moved_bytes;
+      totals.decoded_bytes += element_bytes;
+      ++(stored ? totals.n_chunks_written : totals.n_chunks_absent);
+      done_bytes_ += element_bytes;
+    };
+    writer_.copy_elements(targets_[index].path, reader_, work);
+    totals.write_s = seconds_since(begin);
+    const std::lock_guard lock(state_mutex_);
+    reader_totals_ += totals;
   }
 
   /// Leases a tile, finds its chunks, and encodes it at once if nothing needs reading. False after a stop.

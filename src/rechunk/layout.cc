@@ -122,7 +122,7 @@ void apply_chunks(const ChunkSpec& spec, const LayoutRequest& request, ArrayMeta
     case ChunkSpec::Kind::keep:
       return;
     case ChunkSpec::Kind::contiguous:
-      if (meta.storage != Storage::chunked) return;
+      if (meta.storage == Storage::contiguous || meta.storage == Storage::compact) return;
       meta.storage = Storage::contiguous;
       meta.pads_edges = false;
       meta.raw_edges = false;
@@ -307,6 +307,15 @@ void apply_layout(const LayoutRequest& request, Hierarchy& tree, std::vector<std
   for (std::size_t i = 0; i < tree.arrays.size(); ++i) {
     ArrayMeta& meta = tree.arrays[i].meta;
     const ArrayMeta before = meta;
+    // A map of other arrays becomes an array of its own only if it is asked for by its name.
+    if (meta.storage == Storage::virtual_) {
+      const auto is_general = [](const ChunkSpec* spec) { return spec->variable.empty(); };
+      const bool had_general = std::erase_if(chunks[i], is_general) > 0;
+      const bool general_codec = codecs[i] != nullptr && codecs[i]->variable.empty();
+      if (general_codec) codecs[i] = nullptr;
+      if ((had_general || general_codec) && chunks[i].empty() && codecs[i] == nullptr)
+        notes.push_back(fmt::format("{}: stays virtual; -c {}:LENGTHS stores its elements", meta.path, meta.path));
+    }
     for (const ChunkSpec* spec : chunks[i]) {
       if (spec->kind == ChunkSpec::Kind::keep)
         meta = before;

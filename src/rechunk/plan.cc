@@ -23,6 +23,8 @@ constexpr std::uint64_t kThreadBytes = 640u << 10;
 /// A contiguous source pays about this much per separate run, in bytes it could have read instead.
 constexpr double kRunCost_bytes = 32.0 * 1024;
 constexpr std::uint64_t kLinearCut_bytes = kMiB;
+/// The least for what elements refer to, when their format moves them; a long list may need more.
+constexpr std::uint64_t kReferred_bytes = 4 * kMiB;
 
 std::uint64_t saturating_mul(std::uint64_t a, std::uint64_t b) {
   return checked_mul(a, b).value_or(std::numeric_limits<std::uint64_t>::max());
@@ -121,6 +123,19 @@ bool copies_encoded(const ArrayMeta& source, const ArrayMeta& target) {
          (source.fill == target.fill || source.n_stored_chunks == source.grid().n_chunks());
 }
 
+/// Elements that the format moves: it holds some chunks of both sides, decoded and encoded, and what they refer to.
+void needs_by_format(const ArrayMeta& source, const ArrayMeta& target, Needs& needs, ArrayPlan& plan) {
+  plan.kind = ArrayPlan::Kind::by_format;
+  needs.least_tile_bytes = saturating_mul(2, source.chunk_bytes()) + saturating_mul(2, target.chunk_bytes());
+  needs.least_tile_bytes += kReferred_bytes;
+  plan.tile = target.chunk;
+  plan.n_tiles = plan.n_target_chunks;
+  plan.tile_bytes = needs.least_tile_bytes;
+  plan.n_source_reads = source.n_stored_chunks;
+  plan.read_bytes = source.stored_bytes;
+  plan.decoded_bytes = shape_bytes(target.shape, target.dtype.bytes);
+}
+
 /// Fills what does not depend on the memory; throws for codecs that cannot run.
 Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan) {
   Needs needs;
@@ -128,9 +143,14 @@ Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan
   plan.n_target_chunks = target.grid().n_chunks();
   plan.source_chunk = source.chunk;
   // Nothing to move: no elements, or none ever written and both sides read them alike.
-  const bool empty = product(target.shape) == 0 ||
+  const bool empty = product(target.shape) == 0 || target.storage == Storage::virtual_ ||
+                     (source.n_stored_chunks == 0 && source.dtype.refers) ||
                      (source.n_stored_chunks == 0 && fill_in_order(source, target.layout.byte_order) ==
                                                          fill_in_order(target, target.layout.byte_order));
+  if (!empty && source.dtype.refers) {
+    needs_by_format(source, target, needs, plan);
+    return needs;
+  }
   if (empty || copies_encoded(source, target)) {
     plan.kind = empty ? ArrayPlan::Kind::nothing : ArrayPlan::Kind::copy_chunks;
     if (empty) return needs;
@@ -292,6 +312,7 @@ void choose_tiles(const std::vector<PlanInput>& arrays, std::uint64_t read_ahead
   plan.tiles_bytes = room_bytes - (read_ahead_bytes - least_read_ahead);
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     ArrayPlan& array = plan.arrays[i];
+    if (array.kind == ArrayPlan::Kind::by_format) array.tile_bytes = plan.tiles_bytes;
     if (array.kind != ArrayPlan::Kind::rewrite) continue;
     const ArrayMeta& source = *arrays[i].source;
     const ArrayMeta& target = *arrays[i].target;

@@ -15,6 +15,7 @@ struct ArrayPlan {
     nothing,      // no elements, or none ever written
     copy_chunks,  // grids and codecs agree: encoded chunks move as they are
     rewrite,      // decode, gather, encode
+    by_format,    // elements only the format itself can read and write: Writer::copy_elements
   };
   std::string path;
   Kind kind = Kind::nothing;

@@ -66,7 +66,9 @@ void select_variables(Hierarchy& tree, const std::vector<std::string>& keep, con
   for (const std::string& name : exclude) {
     const bool names_unsupported = std::any_of(tree.unsupported.begin(), tree.unsupported.end(),
                                                [&](const UnsupportedNode& node) { return names(node.path, name); });
-    if (names_unsupported) continue;
+    const bool names_type =
+        std::any_of(tree.types.begin(), tree.types.end(), [&](const TypeNode& node) { return names(node.path, name); });
+    if (names_unsupported || names_type) continue;
     for (std::size_t i : find_variables(tree, name)) chosen.erase(i);
   }
 
@@ -83,6 +85,9 @@ void select_variables(Hierarchy& tree, const std::vector<std::string>& keep, con
   }
   tree.arrays = std::move(arrays);
   std::erase_if(tree.links, [&](const LinkNode& link) { return dropped_paths.contains(link.target); });
+  std::erase_if(tree.types, [&](const TypeNode& node) {
+    return std::any_of(exclude.begin(), exclude.end(), [&](const std::string& name) { return names(node.path, name); });
+  });
   std::erase_if(tree.unsupported, [&](const UnsupportedNode& node) {
     return !keep.empty() ||
            std::any_of(exclude.begin(), exclude.end(), [&](const std::string& name) { return names(node.path, name); });

@@ -129,7 +129,9 @@ std::string head_text(const Group& g) {
     text += fmt::format(", {} chunk{} of {}", format_count(variable.n_chunks), variable.n_chunks == 1 ? "" : "s",
                         compact(meta.chunk));
   } else {
-    text += meta.storage == Storage::compact ? ", compact" : ", contiguous";
+    text += meta.storage == Storage::compact    ? ", compact"
+            : meta.storage == Storage::virtual_ ? ", virtual"
+                                                : ", contiguous";
   }
   if (!meta.codecs.empty()) text += ", " + to_string(meta.codecs);
   if (g.variables.size() > 1) text += fmt::format("  (sizes and times: {})", meta.path);

@@ -12,8 +12,10 @@ Json lengths(const Shape& shape) {
 
 Json layout(const ArrayMeta& meta) {
   Json json;
-  json["storage"] =
-      meta.storage == Storage::chunked ? "chunked" : (meta.storage == Storage::contiguous ? "contiguous" : "compact");
+  json["storage"] = meta.storage == Storage::chunked      ? "chunked"
+                    : meta.storage == Storage::contiguous ? "contiguous"
+                    : meta.storage == Storage::compact    ? "compact"
+                                                          : "virtual";
   json["chunks"] = meta.storage == Storage::chunked ? lengths(meta.chunk) : Json(nullptr);
   json["shards"] = nullptr;
   json["codecs"] = to_string(meta.codecs);
@@ -26,6 +28,8 @@ const char* kind_name(ArrayPlan::Kind kind) {
       return "nothing";
     case ArrayPlan::Kind::copy_chunks:
       return "copy";
+    case ArrayPlan::Kind::by_format:
+      return "elements";
     case ArrayPlan::Kind::rewrite:
       break;
   }

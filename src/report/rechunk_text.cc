@@ -14,15 +14,19 @@ std::string layout_of(const ArrayMeta& meta) {
   const std::string codecs = meta.codecs.empty() ? "" : "  " + to_string(meta.codecs);
   if (meta.storage == Storage::contiguous) return "contiguous" + codecs;
   if (meta.storage == Storage::compact) return "compact";
+  if (meta.storage == Storage::virtual_) return "virtual";
   return to_string(meta.chunk) + codecs;
 }
 
-std::string how(const ArrayPlan& plan) {
+std::string how(const ArrayPlan& plan, const ArrayMeta& target) {
   switch (plan.kind) {
     case ArrayPlan::Kind::nothing:
+      if (target.storage == Storage::virtual_) return "nothing to move: a map of other arrays";
       return "nothing to move: no element was ever written";
     case ArrayPlan::Kind::copy_chunks:
       return "encoded chunks copied as they are";
+    case ArrayPlan::Kind::by_format:
+      return "elements copied one by one, as they refer to other places of the file";
     case ArrayPlan::Kind::rewrite:
       break;
   }
@@ -50,7 +54,7 @@ std::string rechunk_text(const RechunkReport& report, bool verbose) {
     if (variable.source.n_stored_chunks < n_chunks)
       out += fmt::format("      {} of {} chunks absent in the source, read as fill\n",
                          format_count(n_chunks - variable.source.n_stored_chunks), format_count(n_chunks));
-    if (n_chunks > 0) out += fmt::format("      {}\n", how(variable.plan));
+    if (n_chunks > 0) out += fmt::format("      {}\n", how(variable.plan, variable.target));
   }
   if (report.variables.size() > kMostVariables)
     out += fmt::format("  ... and {} more variables\n", report.variables.size() - kMostVariables);

@@ -20,6 +20,7 @@ void drop_dangling_links(Hierarchy& tree, AdaptReport& report) {
         if (!scale.is_array) paths.insert(scale.path);
   }
   for (const ArrayNode& array : tree.arrays) paths.insert(array.meta.path);
+  for (const TypeNode& type : tree.types) paths.insert(type.path);
   std::erase_if(tree.links, [&](const LinkNode& link) {
     if (link.kind != LinkNode::Kind::hard || paths.contains(link.target)) return false;
     report.notes.push_back(fmt::format("{}: left out, as {} is", link.path, link.target));
@@ -35,8 +36,36 @@ bool fits_classic_model(const Hierarchy& tree) {
          });
 }
 
+std::string list_files(const std::vector<std::string>& files) {
+  if (files.empty()) return "this file";
+  return files.size() == 1 ? files[0] : fmt::format("{} and {} more", files[0], files.size() - 1);
+}
+
+/// Virtual datasets stay what they are; elements in raw files come into the file.
+void note_elsewhere(Hierarchy& tree, AdaptReport& report) {
+  for (ArrayNode& node : tree.arrays) {
+    const auto* native = dynamic_cast<const ArrayNative*>(node.native.get());
+    if (native == nullptr) continue;
+    ArrayMeta& meta = node.meta;
+    if (meta.storage == Storage::virtual_ && !native->other_files.empty())
+      report.notes.push_back(
+          fmt::format("{}: virtual, and stays so; it maps {}, to be found from the folder of the target", meta.path,
+                      list_files(native->other_files)));
+    if (!native->has_raw_files()) continue;
+    report.notes.push_back(fmt::format("{}: its elements, which lie in {}, are stored in the target", meta.path,
+                                       list_files(native->other_files)));
+    if (meta.shape == meta.max_shape) continue;
+    meta.storage = Storage::chunked;  // only with raw files may it grow without
+    meta.pads_edges = true;
+    report.notes.push_back(fmt::format("{}: chunked {}, as an axis may grow", meta.path, to_string(meta.chunk)));
+  }
+}
+
 void adapt(Hierarchy& tree, bool netcdf, AdaptReport& report) {
-  if (copied_from(tree, netcdf) != nullptr) return drop_dangling_links(tree, report);
+  if (copied_from(tree, netcdf) != nullptr) {
+    note_elsewhere(tree, report);
+    return drop_dangling_links(tree, report);
+  }
   // Classic files know one byte order only; HDF5 files have that of the machines that read them.
   if (tree.format == "nc3")
     for (ArrayNode& node : tree.arrays) set_byte_order(node.meta, ByteOrder::little);

@@ -120,6 +120,7 @@ void adapt_storage(ArrayNode& node, AdaptReport& report) {
   ArrayMeta& meta = node.meta;
   bool grows = false;
   for (int axis = 0; axis < meta.shape.rank(); ++axis) grows |= may_grow(meta, axis);
+  if (meta.storage == Storage::virtual_) meta.storage = Storage::contiguous;
   if (meta.storage != Storage::chunked) {
     if (!grows) return;
     // The runs the source is cut into are boxes, so chunks.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "format/hdf5/element_form.h"
+#include "format/hdf5/elsewhere.h"
 #include "format/hdf5/pipeline.h"
 #include "format/hdf5/source.h"
 #include "format/hdf5/types.h"
@@ -52,13 +54,12 @@ void read_layout(const Lock& lock, hid_t dcpl, ArrayMeta& meta) {
     meta.raw_edges = (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
     meta.storage = Storage::chunked;
     meta.pads_edges = true;
-    meta.codecs = read_filters(lock, dcpl);
+    meta.codecs = read_filters(lock, dcpl, meta.dtype.refers);
     return;
   }
   meta.storage = layout == H5D_COMPACT ? Storage::compact : Storage::contiguous;
   meta.chunk = linear_chunk(meta.shape, std::max<std::size_t>(meta.dtype.bytes, 1));
-  if (layout == H5D_VIRTUAL) meta.unsupported = "virtual dataset";
-  if (H5Pget_external_count(dcpl) > 0) meta.unsupported = "its elements are in external files";
+  if (layout == H5D_VIRTUAL) meta.storage = Storage::virtual_;
 }
 
 void read_fill(const Lock& lock, hid_t dcpl, hid_t type, ArrayMeta& meta) {
@@ -74,6 +75,17 @@ void read_fill(const Lock& lock, hid_t dcpl, hid_t type, ArrayMeta& meta) {
     checked(lock, H5Pget_fill_value(dcpl, type, meta.fill.data()), "cannot read the fill value");
 }
 
+/// Size of an address in the file.
+std::size_t address_bytes(const Lock& lock, hid_t dataset) {
+  constexpr const char* kWhat = "cannot read the file's properties";
+  const Hid file = owned(lock, H5Iget_file_id(dataset), kWhat);
+  const Hid fcpl = owned(lock, H5Fget_create_plist(file.get()), kWhat);
+  std::size_t bytes = 0;
+  std::size_t length_bytes = 0;
+  checked(lock, H5Pget_sizes(fcpl.get(), &bytes, &length_bytes), kWhat);
+  return bytes;
+}
+
 }  // namespace
 
 DatasetShape read_array_meta(const Lock& lock, hid_t dataset, const std::string& path) {
@@ -86,15 +98,14 @@ DatasetShape read_array_meta(const Lock& lock, hid_t dataset, const std::string&
     const ElementType element = element_type(lock, type.get());
     meta.dtype = element.dtype;
     meta.layout.byte_order = element.byte_order;
+    if (meta.dtype.refers) meta.dtype.bytes = stored_element_bytes(lock, type.get(), address_bytes(lock, dataset));
     read_extent(lock, dataset, result);
     read_layout(lock, dcpl.get(), meta);
+    result.other_files = other_files(lock, dcpl.get());
     mark_lossy(lock, type.get(), meta.codecs);
-    if (meta.dtype.refers) {
-      if (!result.null_space) meta.unsupported = "its type is " + meta.dtype.other;
-    } else {
-      read_fill(lock, dcpl.get(), type.get(), meta);
-    }
-    count_stored(lock, dataset, dcpl.get(), meta);
+    // Fill values that refer are copied with the creation list and mean nothing to others.
+    if (!meta.dtype.refers) read_fill(lock, dcpl.get(), type.get(), meta);
+    count_stored(lock, dataset, meta);
     return result;
   } catch (Error& error) {
     throw error.in(path);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "array/meta.h"
 #include "format/hdf5/handle.h"
@@ -10,7 +11,8 @@ namespace chunkwise::hdf5 {
 
 struct DatasetShape {
   ArrayMeta meta;
-  bool null_space = false;  // H5S_NULL; then meta.shape is {0}
+  bool null_space = false;               // H5S_NULL; then meta.shape is {0}
+  std::vector<std::string> other_files;  // that its elements lie in
 };
 
 /// Reads all but the names of the axes. `path` is the array's, for messages. A type, layout or space that cannot be

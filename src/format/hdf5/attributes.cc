@@ -177,6 +177,9 @@ bool tracks_attribute_order(const Lock&, hid_t object) {
     case H5I_DATASET:
       list = H5Dget_create_plist(object);
       break;
+    case H5I_DATATYPE:
+      list = H5Tget_create_plist(object);
+      break;
     default:
       return false;
   }

@@ -14,7 +14,7 @@ namespace chunkwise::hdf5 {
 /// part of the neutral form.
 bool is_hidden_attribute(std::string_view name);
 
-/// True if a group or dataset remembers in which order its attributes were made.
+/// True if an object remembers in which order its attributes were made.
 bool tracks_attribute_order(const Lock& lock, hid_t object);
 
 struct AttributeEntry {

@@ -73,8 +73,13 @@ void check_linear(const ArrayMeta& meta) {
 void check(const Hierarchy& tree) {
   for (const ArrayNode& node : tree.arrays) {
     const auto* native = dynamic_cast<const ArrayNative*>(node.native.get());
-    if (native != nullptr && native->null_space) continue;
+    if ((native != nullptr && native->null_space) || node.meta.storage == Storage::virtual_) continue;
     try {
+      if (native != nullptr && node.meta.dtype.refers && native->meta.n_stored_chunks > 0) {
+        const Lock lock;
+        require_filters(lock, native->meta.codecs);
+        require_filters(lock, node.meta.codecs);
+      }
       if (node.meta.storage == Storage::chunked)
         check_chunked(node.meta);
       else

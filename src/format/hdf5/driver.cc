@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <new>
+#include <memory>
 #include <span>
+#include <tuple>
 
 #if H5_VERSION_GE(1, 13, 2)
 #include <H5FDdevelop.h>
@@ -27,10 +28,17 @@ struct DriverInfo {
   DriverState* state;
 };
 
+// A file that the library opened by itself.
+struct OtherFile {
+  DriverState state;
+  std::unique_ptr<Object> object;
+};
+
 // The library sees the first member only.
 struct DriverFile {
   H5FD_t library_part;
   DriverState* state;
+  std::unique_ptr<OtherFile> other;
 };
 
 DriverState& state_of(const H5FD_t* file) {
@@ -90,15 +98,40 @@ void read_metadata(const DriverState& state, haddr_t address, std::size_t size, 
   std::fill(out + done, out + size, std::byte{0});
 }
 
+// Null, without an error, if there is no such file.
+std::unique_ptr<OtherFile> open_other(const char* name) {
+  struct stat status {};
+  if (name == nullptr || ::stat(name, &status) != 0 || !S_ISREG(status.st_mode)) return nullptr;
+  auto other = std::make_unique<OtherFile>();
+  other->object = open_file_object(name);
+  other->state.object = other->object.get();
+  other->state.eof = other->object->size_bytes();
+  other->state.device = status.st_dev;
+  other->state.inode = status.st_ino;
+  return other;
+}
+
 extern "C" {
 
-H5FD_t* driver_open(const char*, unsigned, hid_t fapl, haddr_t) {
+H5FD_t* driver_open(const char* name, unsigned flags, hid_t fapl, haddr_t) {
   const auto* info = static_cast<const DriverInfo*>(H5Pget_driver_info(fapl));
-  // Without info: the library follows an external link by itself. With a busy state: it does so with a copied list.
-  if (info == nullptr || info->state == nullptr || info->state->is_open) return nullptr;
-  auto* file = new (std::nothrow) DriverFile{};
-  if (file == nullptr) return nullptr;
-  file->state = info->state;
+  if (info == nullptr || info->state == nullptr) return nullptr;
+  std::unique_ptr<DriverFile> made;
+  try {
+    made = std::make_unique<DriverFile>();
+    made->state = info->state;
+    // With a busy state it is the library that opens a file, with a copy of the list of one that it reads.
+    if (info->state->is_open) {
+      if (info->state->object == nullptr || (flags & H5F_ACC_RDWR) != 0) return nullptr;
+      made->other = open_other(name);
+      if (!made->other) return nullptr;
+      made->state = &made->other->state;
+    }
+  } catch (...) {
+    if (!pending_error) pending_error = std::current_exception();
+    return nullptr;
+  }
+  DriverFile* const file = made.release();
   file->state->is_open = true;
   file->state->eoa = 0;
   return &file->library_part;
@@ -114,6 +147,11 @@ herr_t driver_close(H5FD_t* file) {
 int driver_compare(const H5FD_t* a, const H5FD_t* b) {
   const DriverState* x = &state_of(a);
   const DriverState* y = &state_of(b);
+  if (x->inode != 0 && y->inode != 0) {
+    const auto p = std::tie(x->device, x->inode);
+    const auto q = std::tie(y->device, y->inode);
+    return p < q ? -1 : (p == q ? 0 : 1);
+  }
   return std::less<>{}(x, y) ? -1 : (x == y ? 0 : 1);
 }
 

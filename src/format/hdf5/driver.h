@@ -5,6 +5,9 @@
 // indexes (H5Dwrite_chunk) a chunk, and its bytes move outside the lock, in parallel. The library hands a driver
 // absolute addresses: a user block is already counted in.
 //
+// While it reads a virtual dataset the library opens the files that it maps, with a copy of our access list. Those get
+// a state of their own, for reading only.
+//
 // Which transfers are captured must be told by the buffer, not by the type alone: the metadata cache may evict global
 // heap collections at any call, and those too arrive as H5FD_MEM_DRAW.
 #pragma once
@@ -29,6 +32,9 @@ struct DriverState {
   std::exception_ptr kept_error;
   bool is_open = false;
   bool discards_writes = false;  // the file is given up: accept and drop everything
+  /// Of a file that the library opens by itself beside ours (see driver_open): which file it is.
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
 
   std::uint64_t eoa = 0;  // end of what the library has allocated
   std::uint64_t eof = 0;  // end of what is written, captured ranges included

@@ -40,8 +40,16 @@ struct ArrayNative : Native {
   std::shared_ptr<File> file;
   std::string path;  // in the file; the array's own path may hide a netCDF prefix
   haddr_t address = HADDR_UNDEF;
-  ArrayMeta meta;           // as it is in the file
-  bool null_space = false;  // no elements, not even none: H5S_NULL
+  ArrayMeta meta;                        // as it is in the file
+  bool null_space = false;               // no elements, not even none: H5S_NULL
+  std::vector<std::string> other_files;  // raw files with its elements, or files that it maps (Storage::virtual_)
+  bool has_raw_files() const { return meta.storage != Storage::virtual_ && !other_files.empty(); }
+};
+
+/// Of TypeNode::native.
+struct TypeNative : Native {
+  std::shared_ptr<File> file;
+  haddr_t address = HADDR_UNDEF;
 };
 
 /// Of Attribute::native.

@@ -149,7 +149,7 @@ int foreign_filter_id(const std::string& codec_name) {
   return error == std::errc() && stop == end && id > 0 ? id : 0;
 }
 
-CodecSpecs read_filters(const Lock& lock, hid_t dcpl) {
+CodecSpecs read_filters(const Lock& lock, hid_t dcpl, bool refers) {
   CodecSpecs specs;
   for (const Filter& filter : list_filters(lock, dcpl)) {
     const CodecRow* const row = find_codec_by_hdf5(filter.id);
@@ -161,11 +161,24 @@ CodecSpecs read_filters(const Lock& lock, hid_t dcpl) {
       specs.push_back(row->from_hdf5(filter.cd_values));
     } catch (const Error& error) {
       // A variant of the filter that we do not speak: chunks can still be copied as they are.
-      if (error.code() != Code::unsupported) throw;
+      if (error.code() != Code::unsupported && !refers) throw;
       specs.push_back(foreign_filter(filter));
     }
   }
   return specs;
+}
+
+void require_filters(const Lock& lock, const CodecSpecs& codecs) {
+  for (const CodecSpec& spec : codecs) {
+    const int id = foreign_filter_id(spec.name);
+    if (id == 0 || H5Zfilter_avail(id) > 0) continue;
+    static_cast<void>(library_error(lock, {}));
+    throw Error(Code::unsupported,
+                fmt::format("{} is not supported, and the elements refer to other places of the file, so that they "
+                            "cannot be copied without it",
+                            name_of({id, 0, {}, spec.text("label", "")})),
+                "leave the variable out with --exclude");
+  }
 }
 
 void mark_lossy(const Lock& lock, hid_t type, CodecSpecs& codecs) {

@@ -9,7 +9,12 @@
 namespace chunkwise::hdf5 {
 
 /// The filters of a creation list. Those without a codec of ours become "hdf5-<id>" with `cd`, `flags` and `label`.
-CodecSpecs read_filters(const Lock& lock, hid_t dcpl);
+/// Elements that refer (DType::refers) only the library encodes, and it leaves filters without the parameters they need;
+/// those too are kept as they are.
+CodecSpecs read_filters(const Lock& lock, hid_t dcpl, bool refers);
+
+/// Throws Error{unsupported} naming a filter that the library itself cannot run.
+void require_filters(const Lock& lock, const CodecSpecs& codecs);
 
 /// Tells codecs that depend on it where elements of this type have floats that use fewer bits than their bytes have.
 void mark_lossy(const Lock& lock, hid_t type, CodecSpecs& codecs);

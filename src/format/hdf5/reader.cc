@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "format/hdf5/elsewhere.h"
 #include "format/hdf5/first_look.h"
 #include "format/hdf5/format.h"
 #include "format/hdf5/native.h"
@@ -31,6 +32,7 @@ class TreeBuilder {
       if (!dataset.axes.is_dimension_only) array_paths_.insert(dataset.path);
     for (DatasetRecord& dataset : records_.datasets)
       if (!dataset.axes.is_dimension_only) add_array(dataset);
+    for (TypeRecord& type : records_.types) add_type(type);
     tree_.links = std::move(records_.links);
     tree_.unsupported = std::move(records_.unsupported);
     grow_unlimited();
@@ -107,6 +109,7 @@ class TreeBuilder {
     native->path = record.path;
     native->address = record.address;
     native->null_space = record.null_space;
+    native->other_files = std::move(record.other_files);
     name_axes(record);
     record.meta.path = shown_path(record.path);
     native->meta = record.meta;
@@ -115,6 +118,14 @@ class TreeBuilder {
     node.order = record.order;
     node.native = std::move(native);
     tree_.arrays.push_back(std::move(node));
+  }
+
+  void add_type(TypeRecord& record) {
+    auto native = std::make_shared<TypeNative>();
+    native->file = file_;
+    native->address = record.address;
+    tree_.types.push_back({std::move(record.path), std::move(record.dtype), std::move(record.attributes), record.order,
+                           std::move(native)});
   }
 
   void name_axes(DatasetRecord& record) {
@@ -182,19 +193,49 @@ Hdf5Reader::Hdf5Reader(std::shared_ptr<File> file, std::vector<bool> located)
   for (std::size_t i = 0; i < tree_.arrays.size(); ++i) index_of_.emplace(tree_.arrays[i].meta.path, i);
 }
 
-std::unique_ptr<ArraySource> Hdf5Reader::open_array(const std::string& path) const {
+ElementPlace Hdf5Reader::place(const std::string& path) const {
   const auto found = index_of_.find(path);
   CHUNKWISE_CHECK(found != index_of_.end());
-  const std::size_t index = found->second;
-  const ArrayNode& node = tree_.arrays[index];
+  const ArrayNode& node = tree_.arrays[found->second];
   const auto& native = dynamic_cast<const ArrayNative&>(*node.native);
+  const bool lies_elsewhere = native.meta.storage == Storage::virtual_ || native.has_raw_files();
+  return {file_, native.path, node.meta, lies_elsewhere};
+}
+
+std::unique_ptr<ArraySource> Hdf5Reader::open_array(const std::string& path) const {
+  const ElementPlace at = place(path);
+  const std::size_t index = index_of_.at(path);
   Hid dataset;
   {
     const Lock lock;
-    dataset = owned(lock, H5Dopen2(file_->id(), native.path.c_str(), H5P_DEFAULT), "cannot open " + path);
+    const Hid access = owned(lock, H5Pcreate(H5P_DATASET_ACCESS), "cannot create a property list", Code::internal);
+    dataset = open_with_others(lock, *file_, at.path, access);
   }
+  if (at.lies_elsewhere) return make_elsewhere_source(file_, std::move(dataset), at.meta);
   const bool is_located = located_.empty() || (index < located_.size() && located_[index]);
-  return make_source(file_, std::move(dataset), node.meta, is_located ? Locate::here : Locate::in_child);
+  return make_source(file_, std::move(dataset), at.meta, is_located ? Locate::here : Locate::in_child);
+}
+
+void Hdf5Reader::compare_elements(const std::string& path, const Reader& copy, const ElementWork& work) const {
+  const auto* other = dynamic_cast<const Hdf5Reader*>(&copy);
+  CHUNKWISE_CHECK(other != nullptr);
+  hdf5::compare_elements(place(path), object_paths(), other->place(path), other->object_paths(), work);
+}
+
+ObjectPaths Hdf5Reader::object_paths() const {
+  ObjectPaths paths;
+  for (const GroupNode& group : tree_.groups) {
+    const auto& native = dynamic_cast<const GroupNative&>(*group.native);
+    paths.emplace(native.address, group.path);
+    for (const ScaleNative& scale : native.scales) paths.emplace(scale.address, scale.path);
+  }
+  for (const ArrayNode& array : tree_.arrays) {
+    const auto& native = dynamic_cast<const ArrayNative&>(*array.native);
+    paths.emplace(native.address, native.path);
+  }
+  for (const TypeNode& type : tree_.types)
+    paths.emplace(dynamic_cast<const TypeNative&>(*type.native).address, type.path);
+  return paths;
 }
 
 std::unique_ptr<Reader> open(const std::string& path) {

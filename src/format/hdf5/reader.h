@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "array/dataset.h"
-#include "format/hdf5/file.h"
+#include "format/hdf5/element_copy.h"
 
 namespace chunkwise::hdf5 {
 
@@ -19,8 +19,13 @@ class Hdf5Reader final : public Reader {
   explicit Hdf5Reader(std::shared_ptr<File> file, std::vector<bool> located = {});
   const Hierarchy& tree() const override { return tree_; }
   std::unique_ptr<ArraySource> open_array(const std::string& path) const override;
+  void compare_elements(const std::string& path, const Reader& copy, const ElementWork& work) const override;
+  /// Where an array of tree() stands. Valid while the reader lives.
+  ElementPlace place(const std::string& path) const;
 
  private:
+  ObjectPaths object_paths() const;
+
   std::shared_ptr<File> file_;
   std::vector<bool> located_;
   Hierarchy tree_;

@@ -235,6 +235,8 @@ std::unique_ptr<ArraySink> make_sink(std::shared_ptr<File> file, Hid dataset, Ar
     case Storage::compact:
       check_linear(meta);
       return std::make_unique<CompactSink>(lock, std::move(file), std::move(dataset), std::move(meta));
+    case Storage::virtual_:
+      break;
   }
   throw Error(Code::internal, "unknown kind of storage");
 }

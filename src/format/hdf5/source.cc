@@ -189,24 +189,12 @@ class CompactSource final : public ArraySource {
   Bytes data_;
 };
 
-void refuse_foreign_storage(const Lock& lock, hid_t dataset, const ArrayMeta& meta) {
-  const std::string what = fmt::format("cannot read the creation properties of {}", meta.path);
-  const Hid dcpl = owned(lock, H5Dget_create_plist(dataset), what);
-  if (checked(lock, H5Pget_layout(dcpl.get()), what) == H5D_VIRTUAL) {
-    throw Error(Code::unsupported, fmt::format("{} is a virtual dataset: its data lie in other datasets", meta.path));
-  }
-  if (checked(lock, H5Pget_external_count(dcpl.get()), what) > 0) {
-    throw Error(Code::unsupported, fmt::format("{} keeps its data in external files", meta.path));
-  }
-}
-
 }  // namespace
 
 std::unique_ptr<ArraySource> make_source(std::shared_ptr<File> file, Hid dataset, ArrayMeta meta, Locate where) {
   const Lock lock;
   const std::string path = file->path();
   try {
-    refuse_foreign_storage(lock, dataset.get(), meta);
     plain_type(lock, dataset.get(), meta);
     switch (meta.storage) {
       case Storage::chunked:
@@ -218,6 +206,8 @@ std::unique_ptr<ArraySource> make_source(std::shared_ptr<File> file, Hid dataset
       case Storage::compact:
         check_linear(meta);
         return std::make_unique<CompactSource>(lock, std::move(file), dataset, std::move(meta));
+      case Storage::virtual_:
+        break;
     }
   } catch (Error& error) {
     throw error.in(path);
@@ -225,12 +215,16 @@ std::unique_ptr<ArraySource> make_source(std::shared_ptr<File> file, Hid dataset
   throw Error(Code::internal, "unknown kind of storage");
 }
 
-void count_stored(const Lock& lock, hid_t dataset, hid_t dcpl, ArrayMeta& meta) {
+void count_stored(const Lock& lock, hid_t dataset, ArrayMeta& meta) {
   const ChunkGrid grid = meta.grid();
   meta.stored_bytes = 0;
   meta.n_stored_chunks = 0;
   // The library cannot tell the size of a virtual dataset.
-  if (checked(lock, H5Pget_layout(dcpl), "cannot read the layout") == H5D_VIRTUAL) return;
+  if (meta.storage == Storage::virtual_) {
+    meta.stored_bytes = linear_bytes(meta);
+    meta.n_stored_chunks = grid.n_chunks();
+    return;
+  }
   meta.stored_bytes = storage_bytes(lock, dataset, meta);
   if (meta.stored_bytes == 0) return;
   if (meta.storage != Storage::chunked) {

@@ -23,6 +23,6 @@ std::unique_ptr<ArraySource> make_source(std::shared_ptr<File> file, Hid dataset
 /// Fills meta.stored_bytes and meta.n_stored_chunks; meta.storage, shape and chunk must be set. `dcpl` is
 /// the creation list of the dataset. One walk over the chunk
 /// index, no table (a million chunks: well below a second). Contiguous: 0 and 0 if not allocated.
-void count_stored(const Lock& lock, hid_t dataset, hid_t dcpl, ArrayMeta& meta);
+void count_stored(const Lock& lock, hid_t dataset, ArrayMeta& meta);
 
 }  // namespace chunkwise::hdf5

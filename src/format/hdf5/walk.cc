@@ -9,6 +9,7 @@
 #include "format/hdf5/array_meta.h"
 #include "format/hdf5/attributes.h"
 #include "format/hdf5/native.h"
+#include "format/hdf5/types.h"
 
 namespace chunkwise::hdf5 {
 namespace {
@@ -140,8 +141,7 @@ class Walk {
         return visit_dataset(object.get(), address, path);
       case H5I_DATATYPE:
         seen_.emplace(address, path);
-        records_.unsupported.push_back({path, "named datatype"});
-        return;
+        return visit_type(object.get(), address, path);
       default:
         seen_.emplace(address, path);
         records_.unsupported.push_back({path, "object of an unknown kind"});
@@ -156,6 +156,7 @@ class Walk {
     DatasetShape shape = read_array_meta(lock_, dataset, path);
     record.meta = std::move(shape.meta);
     record.null_space = shape.null_space;
+    record.other_files = std::move(shape.other_files);
     std::vector<AttributeEntry> entries = list_attributes(lock_, dataset);
     if (std::any_of(entries.begin(), entries.end(),
                     [](const auto& entry) { return is_hidden_attribute(entry.name); })) {
@@ -165,6 +166,16 @@ class Walk {
     }
     record.attributes = read_attributes(dataset, path, std::move(entries));
     records_.datasets.push_back(std::move(record));
+  }
+
+  void visit_type(hid_t type, haddr_t address, const std::string& path) {
+    TypeRecord record;
+    record.path = path;
+    record.address = address;
+    record.dtype = element_type(lock_, type).dtype;
+    record.order = next_order_++;
+    record.attributes = read_attributes(type, path, list_attributes(lock_, type));
+    records_.types.push_back(std::move(record));
   }
 
   std::vector<Attribute> read_attributes(hid_t object, const std::string& path, std::vector<AttributeEntry> entries) {

@@ -24,8 +24,17 @@ struct DatasetRecord {
   haddr_t address = HADDR_UNDEF;
   ArrayMeta meta;
   bool null_space = false;
+  std::vector<std::string> other_files;
   AxisBooks axes;
   std::vector<Attribute> attributes;  // without the hidden ones
+  std::uint64_t order = 0;
+};
+
+struct TypeRecord {
+  std::string path;
+  haddr_t address = HADDR_UNDEF;
+  DType dtype;
+  std::vector<Attribute> attributes;
   std::uint64_t order = 0;
 };
 
@@ -33,6 +42,7 @@ struct DatasetRecord {
 struct FileRecords {
   std::vector<GroupRecord> groups;  // the root first
   std::vector<DatasetRecord> datasets;
+  std::vector<TypeRecord> types;
   std::vector<LinkNode> links;
   std::vector<UnsupportedNode> unsupported;
   bool is_netcdf = false;  // has the marks of netCDF-C

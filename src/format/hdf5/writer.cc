@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "format/hdf5/element_copy.h"
 #include "format/hdf5/format.h"
+#include "format/hdf5/reader.h"
 #include "format/hdf5/sink.h"
 
 namespace chunkwise::hdf5 {
@@ -18,6 +20,17 @@ std::unique_ptr<ArraySink> Hdf5Writer::open_array(const std::string& path) {
                     Code::internal);
   }
   return make_sink(file_, std::move(dataset), found->second.meta);
+}
+
+void Hdf5Writer::copy_elements(const std::string& path, const Reader& source, const ElementWork& work) {
+  const auto* reader = dynamic_cast<const Hdf5Reader*>(&source);
+  const auto found = targets_.find(path);
+  CHUNKWISE_CHECK(reader != nullptr && objects_ && found != targets_.end());
+  try {
+    hdf5::copy_elements(reader->place(path), {file_, found->second.path, found->second.meta, false}, *objects_, work);
+  } catch (Error& error) {
+    throw error.in(path);
+  }
 }
 
 void Hdf5Writer::finish() {

@@ -8,6 +8,7 @@
 #include "array/dataset.h"
 #include "format/hdf5/file.h"
 #include "format/hdf5/native.h"
+#include "format/hdf5/object_map.h"
 
 namespace chunkwise::hdf5 {
 
@@ -21,13 +22,17 @@ class Hdf5Writer final : public Writer {
   /// `targets` by the path of the array in the hierarchy.
   Hdf5Writer(std::shared_ptr<File> file, std::map<std::string, Target> targets)
       : file_(std::move(file)), targets_(std::move(targets)) {}
+  /// For a copy: where the objects of the source stand in it.
+  void keep_objects(ObjectMap objects) { objects_ = std::move(objects); }
 
   std::unique_ptr<ArraySink> open_array(const std::string& path) override;
+  void copy_elements(const std::string& path, const Reader& source, const ElementWork& work) override;
   void finish() override;
 
  private:
   std::shared_ptr<File> file_;
   std::map<std::string, Target> targets_;
+  std::optional<ObjectMap> objects_;
 };
 
 /// Recreates the objects of an HDF5 file as they are, hidden ones included; only layouts differ where `tree` says so.

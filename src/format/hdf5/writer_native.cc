@@ -8,6 +8,8 @@
 #include "format/hdf5/array_meta.h"
 #include "format/hdf5/attribute_copy.h"
 #include "format/hdf5/attributes.h"
+#include "format/hdf5/committed_types.h"
+#include "format/hdf5/elsewhere.h"
 #include "format/hdf5/filter.h"
 #include "format/hdf5/pipeline.h"
 #include "format/hdf5/scales.h"
@@ -22,8 +24,8 @@ void set(const Lock& lock, herr_t result) {
   checked(lock, result, "cannot set a creation property", Code::internal);
 }
 
-/// Orders and thresholds of a group's links and attributes. One by one: the list that a group returns also carries
-/// where its links lie in the source, and a group made with it would look for them there.
+/// Orders and thresholds of a group's links and attributes, and whether it has times. One by one: the list that a group
+/// returns also carries where its links lie in the source, and a group made with it would look for them there.
 void copy_group_properties(const Lock& lock, hid_t from, hid_t to) {
   constexpr const char* kWhat = "cannot read the properties of a group";
   unsigned a = 0;
@@ -36,6 +38,9 @@ void copy_group_properties(const Lock& lock, hid_t from, hid_t to) {
   set(lock, H5Pset_attr_creation_order(to, a));
   checked(lock, H5Pget_attr_phase_change(from, &a, &b), kWhat);
   set(lock, H5Pset_attr_phase_change(to, a, b));
+  hbool_t track_times = 0;
+  checked(lock, H5Pget_obj_track_times(from, &track_times), kWhat);
+  set(lock, H5Pset_obj_track_times(to, track_times));
 }
 
 /// The creation list of a file like the source. The library keeps what concerns the root group in the group's own list.
@@ -61,9 +66,6 @@ Hid group_creation_list(const Lock& lock, hid_t source) {
   std::size_t heap_bytes = 0;
   checked(lock, H5Pget_local_heap_size_hint(from.get(), &heap_bytes), kWhat);
   set(lock, H5Pset_local_heap_size_hint(to.get(), heap_bytes));
-  hbool_t track_times = 0;
-  checked(lock, H5Pget_obj_track_times(from.get(), &track_times), kWhat);
-  set(lock, H5Pset_obj_track_times(to.get(), track_times));
   return to;
 }
 
@@ -105,7 +107,8 @@ void set_layout(const Lock& lock, hid_t dcpl, const ArrayMeta& old, const ArrayM
     // The allocation time a layout has by itself does not suit another layout.
     H5D_alloc_time_t time = H5D_ALLOC_TIME_DEFAULT;
     checked(lock, H5Pget_alloc_time(dcpl, &time), "cannot read the allocation time");
-    const H5D_alloc_time_t own = old.storage == Storage::chunked   ? H5D_ALLOC_TIME_INCR
+    const bool by_chunks = old.storage == Storage::chunked || old.storage == Storage::virtual_;
+    const H5D_alloc_time_t own = by_chunks                         ? H5D_ALLOC_TIME_INCR
                                  : old.storage == Storage::compact ? H5D_ALLOC_TIME_EARLY
                                                                    : H5D_ALLOC_TIME_LATE;
     if (old.storage == Storage::chunked) {
@@ -139,17 +142,21 @@ class NativeWrite {
         tree_(tree),
         source_(source.file),
         file_(create_like(lock, path, tree, source)),
+        types_(file_->id()),
         objects_(*source_, file_->id()) {}
 
   std::unique_ptr<Writer> run() {
     for (const ArrayNode& node : tree_.arrays) plan_array(node);
     for (const GroupNode& group : tree_.groups) plan_group(group);
+    for (const TypeNode& type : tree_.types) plan_type(type);
     for (const LinkNode& link : tree_.links) steps_.push_back({link.order, [this, &link] { create_link(link); }});
     std::stable_sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) { return a.order < b.order; });
     for (const Step& step : steps_) step.run();
     // References hold addresses, so attributes come when all objects stand.
     for (const auto& write : attribute_writes_) write();
-    return std::make_unique<Hdf5Writer>(file_, std::move(targets_));
+    auto writer = std::make_unique<Hdf5Writer>(file_, std::move(targets_));
+    writer->keep_objects(std::move(objects_));
+    return writer;
   }
 
  private:
@@ -193,6 +200,13 @@ class NativeWrite {
     array_paths_.insert(native->path);
   }
 
+  void plan_type(const TypeNode& node) {
+    const auto* native = dynamic_cast<const TypeNative*>(node.native.get());
+    CHUNKWISE_CHECK(native != nullptr);
+    steps_.push_back({node.order, [this, &node, native] { create_type(node.path, native->address); }});
+    attribute_writes_.push_back([this, &node] { write_attributes(node.path, node.path, &node.attributes); });
+  }
+
   Hid open_source(const std::string& path) {
     return owned(lock_, H5Oopen(source_->id(), path.c_str(), H5P_DEFAULT), "cannot open " + path);
   }
@@ -224,6 +238,15 @@ class NativeWrite {
     objects_.add(address, path);
   }
 
+  void create_type(const std::string& path, haddr_t address) {
+    const Hid from = open_source(path);
+    const Hid to = types_.in_target(lock_, from.get());
+    checked(lock_, H5Olink(to.get(), file_->id(), path.c_str(), link_creation_list(path).get(), H5P_DEFAULT),
+            "cannot name the type " + path, Code::io);
+    copy_comment(from.get(), to.get());
+    objects_.add(address, path);
+  }
+
   void create_dataset(const std::string& path, hid_t from, const Hid& type, const Hid& space, const Hid& dcpl) {
     know_filters(lock_, dcpl.get());
     const Hid to = owned(lock_,
@@ -241,9 +264,10 @@ class NativeWrite {
   void create_array(const ArrayNode& node, const ArrayNative& native) {
     const Hid from = open_source(native.path);
     const Hid own_type = owned(lock_, H5Dget_type(from.get()), "cannot read the type of " + native.path);
-    const Hid type = transient_copy(lock_, own_type.get());
+    const Hid type = types_.in_target(lock_, own_type.get());
     const Hid space = owned(lock_, H5Dget_space(from.get()), "cannot read the dataspace of " + native.path);
-    const Hid dcpl = owned(lock_, H5Dget_create_plist(from.get()), "cannot read the properties of " + native.path);
+    Hid dcpl = owned(lock_, H5Dget_create_plist(from.get()), "cannot read the properties of " + native.path);
+    if (native.has_raw_files()) dcpl = without_raw_files(lock_, dcpl.get());
     if (!native.null_space) {
       set_layout(lock_, dcpl.get(), native.meta, node.meta);
       if (node.meta.fill != native.meta.fill)
@@ -259,7 +283,7 @@ class NativeWrite {
     Hid dcpl = owned(lock_, H5Dget_create_plist(from.get()), "cannot read the properties of " + scale.path);
     if (!scale.is_array) {
       const Hid own_type = owned(lock_, H5Dget_type(from.get()), "cannot read the type of " + scale.path);
-      create_dataset(scale.path, from.get(), transient_copy(lock_, own_type.get()), space, dcpl);
+      create_dataset(scale.path, from.get(), types_.in_target(lock_, own_type.get()), space, dcpl);
       attribute_writes_.push_back([this, &scale] { write_attributes(scale.path, scale.path, nullptr); });
     } else {
       create_stand_in(scale, from.get(), space, dcpl);
@@ -291,7 +315,7 @@ class NativeWrite {
     write_scale(lock_, to.get(), fmt::format("{}{:10}", kDimensionOnly, length));
     if (scale.dimension_id) write_ids(lock_, to.get(), "_Netcdf4Dimid", {*scale.dimension_id}, true);
     if (H5Aexists(from.get(), "REFERENCE_LIST") > 0)
-      copy_attribute(lock_, from.get(), to.get(), "REFERENCE_LIST", objects_);
+      copy_attribute(lock_, from.get(), to.get(), "REFERENCE_LIST", types_, objects_);
   }
 
   Hid open_target(const std::string& path) {
@@ -342,7 +366,7 @@ class NativeWrite {
         if (attribute != nullptr && dynamic_cast<const AttributeNative*>(attribute->native.get()) == nullptr)
           write_attribute(lock_, to.get(), *attribute, style());
         else
-          copy_attribute(lock_, from.get(), to.get(), entry.name, objects_);
+          copy_attribute(lock_, from.get(), to.get(), entry.name, types_, objects_);
       }
       if (wanted == nullptr) return;
       for (const Attribute& attribute : *wanted)
@@ -358,6 +382,7 @@ class NativeWrite {
   const Hierarchy& tree_;
   std::shared_ptr<File> source_;
   std::shared_ptr<File> file_;
+  CommittedTypes types_;
   ObjectMap objects_;
   std::vector<Step> steps_;
   std::vector<std::function<void()>> attribute_writes_;

@@ -1,0 +1,222 @@
+#include "format/hdf5/element_copy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "base/sizes.h"
+#include "format/hdf5/chunk_table.h"
+#include "format/hdf5/element_buffer.h"
+#include "format/hdf5/elsewhere.h"
+#include "format/hdf5/scales.h"
+
+namespace chunkwise::hdf5 {
+namespace {
+
+/// A dataset opened so that the library keeps a few of its chunks decoded: pieces of a chunk are read and written one
+/// after the other.
+Hid open_with_cache(const Lock& lock, const ElementPlace& place, std::uint64_t cache_bytes) {
+  const Hid access = owned(lock, H5Pcreate(H5P_DATASET_ACCESS), "cannot create a property list", Code::internal);
+  constexpr std::size_t kSlots = 521;
+  checked(lock, H5Pset_chunk_cache(access.get(), kSlots, static_cast<std::size_t>(cache_bytes), 1.0),
+          "cannot set the cache of chunks", Code::internal);
+  return open_with_others(lock, *place.file, place.path, access);
+}
+
+/// The chunks of a source that exist. What does not exist must not even be read: for fill values with lists the library
+/// would write to the file.
+class Presence {
+ public:
+  Presence(const Lock& lock, const ElementPlace& from, hid_t dataset) : grid_(from.meta.grid()) {
+    if (from.meta.storage == Storage::chunked && from.meta.n_stored_chunks < grid_.n_chunks())
+      table_.emplace(lock, *from.file, dataset, from.meta);
+  }
+  /// The parts of `box` that were written.
+  std::vector<Box> parts(const Box& box) const {
+    if (!table_) return {box};
+    std::vector<Box> parts;
+    for (const ChunkId id : grid_.overlapping(box))
+      if (table_->find(id)) parts.push_back(intersect(grid_.box(id), box));
+    return parts;
+  }
+
+ private:
+  ChunkGrid grid_;
+  std::optional<ChunkTable> table_;
+};
+
+std::uint64_t chunk_cache_bytes(const ArrayMeta& meta) {
+  return meta.storage == Storage::chunked ? meta.chunk_bytes() : 0;
+}
+
+/// What is left of the memory for elements when the library holds its chunks: the one being written, a copy of it for
+/// its filters, and the same of the source. A long list stands in memory up to four times: ours, the one in which the
+/// library converts it, and in the cached heaps of both files.
+std::uint64_t room_bytes(const ArrayMeta& a, const ArrayMeta& b, std::uint64_t memory_bytes) {
+  const std::uint64_t held = 2 * (chunk_cache_bytes(a) + chunk_cache_bytes(b));
+  return memory_bytes > held ? (memory_bytes - held) / 4 : 0;
+}
+
+[[noreturn]] void throw_too_large(const ArrayMeta& meta, const Box& box, std::uint64_t room) {
+  throw Error(Code::budget,
+              fmt::format("the element ({}) of {} alone takes more than {}", to_string(box.origin), meta.path,
+                          format_bytes(room)),
+              "allow more memory with --memory");
+}
+
+/// Calls `piece` for parts of `box` until it takes them; it answers false for a part that is too large.
+template <typename Piece>
+void in_pieces(const Box& box, Index& most_elements, const Piece& piece, const ArrayMeta& meta, std::uint64_t room) {
+  if (product(box.shape) <= most_elements && piece(box)) return;
+  const std::vector<Box> parts = halves(box);
+  if (parts.empty()) throw_too_large(meta, box, room);
+  most_elements = std::min(most_elements, std::max<Index>(product(box.shape) - 1, 1));
+  for (const Box& part : parts) in_pieces(part, most_elements, piece, meta, room);
+}
+
+class Compare {
+ public:
+  Compare(const Lock& lock, const File& wanted, const ObjectPaths& wanted_paths, const File& got,
+          const ObjectPaths& got_paths)
+      : lock_(lock), wanted_(wanted), wanted_paths_(wanted_paths), got_(got), got_paths_(got_paths) {}
+
+  bool same(ElementForm::Kind kind, const std::byte* a, const std::byte* b) const {
+    const H5R_type_t type = kind == ElementForm::Kind::object_reference ? H5R_OBJECT : H5R_DATASET_REGION;
+    const std::string path = path_of(type, wanted_, wanted_paths_, a);
+    if (path != path_of(type, got_, got_paths_, b)) return false;
+    return path.empty() || type == H5R_OBJECT || selection(wanted_, a) == selection(got_, b);
+  }
+
+ private:
+  /// Empty if it leads nowhere.
+  std::string path_of(H5R_type_t type, const File& file, const ObjectPaths& paths, const std::byte* at) const {
+    hdset_reg_ref_t bytes{};
+    std::memcpy(&bytes, at, type == H5R_OBJECT ? sizeof(hobj_ref_t) : sizeof bytes);
+    const Hid object(H5Rdereference2(file.id(), H5P_DEFAULT, type, &bytes));
+    if (!object) {
+      static_cast<void>(library_error(lock_, {}));
+      return {};
+    }
+    const auto found = paths.find(object_address(lock_, object.get()));
+    return found == paths.end() ? "(an object without a name)" : found->second;
+  }
+
+  std::vector<unsigned char> selection(const File& file, const std::byte* at) const {
+    constexpr const char* kWhat = "cannot read a region";
+    hdset_reg_ref_t bytes{};
+    std::memcpy(&bytes, at, sizeof bytes);
+    const Hid space = owned(lock_, H5Rget_region(file.id(), H5R_DATASET_REGION, &bytes), kWhat);
+    std::size_t size_bytes = 0;
+    checked(lock_, H5Sencode(space.get(), nullptr, &size_bytes), kWhat);
+    std::vector<unsigned char> encoded(size_bytes);
+    checked(lock_, H5Sencode(space.get(), encoded.data(), &size_bytes), kWhat);
+    return encoded;
+  }
+
+  const Lock& lock_;
+  const File& wanted_;
+  const ObjectPaths& wanted_paths_;
+  const File& got_;
+  const ObjectPaths& got_paths_;
+};
+
+MemoryForm form_of(const Lock& lock, hid_t dataset, const ArrayMeta& meta) {
+  const Hid type = owned(lock, H5Dget_type(dataset), "cannot read the type of " + meta.path);
+  return memory_form(lock, type.get());
+}
+
+Shape position_of(const Box& box, std::size_t element) {
+  Shape position = box.origin;
+  auto rest = static_cast<Index>(element);
+  for (int axis = box.shape.rank() - 1; axis >= 0; --axis) {
+    position[axis] += rest % box.shape[axis];
+    rest /= box.shape[axis];
+  }
+  return position;
+}
+
+}  // namespace
+
+void copy_elements(const ElementPlace& from, const ElementPlace& to, ObjectMap& objects, const ElementWork& work) {
+  std::optional<Lock> lock(std::in_place);
+  const Hid source = open_with_cache(*lock, from, chunk_cache_bytes(from.meta));
+  const Hid target = open_with_cache(*lock, to, chunk_cache_bytes(to.meta));
+  const MemoryForm form = form_of(*lock, source.get(), from.meta);
+  const Presence presence(*lock, from, source.get());
+  lock.reset();
+  const std::uint64_t room = room_bytes(from.meta, to.meta, work.memory_bytes);
+  ElementBuffer buffer(room);
+  Index most_elements = product(to.meta.shape);
+  const ChunkGrid grid = to.meta.grid();
+  for (Index i = 0; i < grid.n_chunks() && !work.stop.stop_requested(); ++i) {
+    const Box chunk = grid.box(ChunkId{i});
+    std::uint64_t moved_bytes = 0;
+    const auto copy = [&](const Box& box) {
+      const Lock held;
+      if (!buffer.read(held, source.get(), form, box, "cannot read " + from.meta.path)) return false;
+      moved_bytes += buffer.size_bytes();
+      move_references(held, form.form, buffer.data(), static_cast<std::size_t>(product(box.shape)), objects);
+      const std::string writing = "cannot write " + to.meta.path;
+      const BoxSpaces spaces = box_spaces(held, target.get(), box, writing);
+      checked(
+          held,
+          H5Dwrite(target.get(), form.type.get(), spaces.memory.get(), spaces.file.get(), H5P_DEFAULT, buffer.data()),
+          writing, Code::io);
+      return true;
+    };
+    const std::vector<Box> parts = presence.parts(chunk);
+    for (const Box& part : parts) in_pieces(part, most_elements, copy, to.meta, room);
+    if (work.done)
+      work.done(!parts.empty(), moved_bytes, static_cast<std::uint64_t>(product(chunk.shape)) * to.meta.dtype.bytes);
+  }
+}
+
+void compare_elements(const ElementPlace& wanted, const ObjectPaths& wanted_paths, const ElementPlace& got,
+                      const ObjectPaths& got_paths, const ElementWork& work) {
+  std::optional<Lock> lock(std::in_place);
+  const Hid a = open_with_cache(*lock, wanted, chunk_cache_bytes(wanted.meta));
+  const Hid b = open_with_cache(*lock, got, chunk_cache_bytes(got.meta));
+  const Presence presence(*lock, wanted, a.get());
+  const MemoryForm form = form_of(*lock, a.get(), wanted.meta);
+  lock.reset();
+  const std::uint64_t room = room_bytes(wanted.meta, got.meta, work.memory_bytes) / 2;
+  ElementBuffer wanted_elements(room);
+  ElementBuffer got_elements(room);
+  Index most_elements = product(got.meta.shape);
+  const ChunkGrid grid = got.meta.grid();
+  for (Index i = 0; i < grid.n_chunks() && !work.stop.stop_requested(); ++i) {
+    const ChunkId id{i};
+    if (work.chosen && !work.chosen(grid, id)) continue;
+    std::uint64_t compared_bytes = 0;
+    const auto compare = [&](const Box& box) {
+      const Lock held;
+      const Compare references(held, *wanted.file, wanted_paths, *got.file, got_paths);
+      if (!wanted_elements.read(held, a.get(), form, box, "cannot read " + wanted.meta.path)) return false;
+      try {
+        if (!got_elements.read(held, b.get(), form, box, "cannot read " + got.meta.path)) return false;
+      } catch (const Error& error) {
+        throw Error(Code::mismatch, fmt::format("{}: the target cannot be read back: {}", got.meta.path, error.what()));
+      }
+      compared_bytes += got_elements.size_bytes();
+      const std::size_t size_bytes = form.form.size_bytes;
+      for (std::size_t at = 0; at < static_cast<std::size_t>(product(box.shape)); ++at) {
+        const bool equal =
+            equal_elements(form.form, wanted_elements.data() + at * size_bytes, got_elements.data() + at * size_bytes,
+                           [&](ElementForm::Kind kind, const std::byte* x, const std::byte* y) {
+                             return references.same(kind, x, y);
+                           });
+        if (equal) continue;
+        throw Error(Code::mismatch, fmt::format("{}: element ({}) differs between source and target", got.meta.path,
+                                                to_string(position_of(box, at))));
+      }
+      return true;
+    };
+    for (const Box& part : presence.parts(grid.box(id))) in_pieces(part, most_elements, compare, got.meta, room);
+    if (work.done)
+      work.done(true, compared_bytes, static_cast<std::uint64_t>(product(grid.box(id).shape)) * got.meta.dtype.bytes);
+  }
+}
+
+}  // namespace chunkwise::hdf5

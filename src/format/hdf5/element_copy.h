@@ -1,0 +1,29 @@
+// Elements that hold lists or references, copied and compared through the library.
+#pragma once
+
+#include "array/dataset.h"
+#include "format/hdf5/file.h"
+#include "format/hdf5/object_map.h"
+
+namespace chunkwise::hdf5 {
+
+/// One array with its place in a file.
+struct ElementPlace {
+  const std::shared_ptr<File>& file;
+  std::string path;  // in the file
+  const ArrayMeta& meta;
+  bool lies_elsewhere = false;  // the elements are in other files
+};
+
+/// Copies all elements, target chunk by target chunk; chunks of which the source never wrote anything stay unwritten.
+/// Takes the lock for a piece at a time. Throws Error{budget} if one element alone passes the memory.
+void copy_elements(const ElementPlace& from, const ElementPlace& to, ObjectMap& objects, const ElementWork& work);
+
+/// Compares the elements of the target chunks that work.chosen names; references by the path of what they lead to.
+/// `paths_*`: the objects of both files by their addresses. Throws Error{mismatch} naming the first element that
+/// differs.
+using ObjectPaths = std::map<haddr_t, std::string>;
+void compare_elements(const ElementPlace& wanted, const ObjectPaths& wanted_paths, const ElementPlace& got,
+                      const ObjectPaths& got_paths, const ElementWork& work);
+
+}  // namespace chunkwise::hdf5
