@@ -231,7 +231,7 @@ def virtual_maps(p):
     for i in range(p.get_virtual_count()):
         spaces = []
         for space in (p.get_virtual_vspace(i), p.get_virtual_srcspace(i)):
-            spaces.append((_safe(space.get_simple_extent_dims), space.get_select_type(),
+            spaces.append((space.get_select_type(),  # not the extents: they depend on which files are there
                            _safe(space.get_regular_hyperslab) if space.get_select_type() == h5s.SEL_HYPERSLABS
                            and space.is_regular_hyperslab() else _safe(lambda s=space: s.get_select_hyper_blocklist().tolist())))
         maps.append((p.get_virtual_filename(i), p.get_virtual_dsetname(i), str(spaces)))

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -137,6 +138,13 @@ H5FD_t* driver_open(const char* name, unsigned flags, hid_t fapl, haddr_t) {
   return &file->library_part;
 }
 
+// The list that the library opens other files with is made from this; it frees the copy with free().
+void* driver_fapl_get(H5FD_t* file) {
+  auto* const info = static_cast<DriverInfo*>(std::malloc(sizeof(DriverInfo)));
+  if (info != nullptr) info->state = &state_of(file);
+  return info;
+}
+
 herr_t driver_close(H5FD_t* file) {
   auto* ours = reinterpret_cast<DriverFile*>(file);
   ours->state->is_open = false;
@@ -235,6 +243,7 @@ hid_t register_driver() {
   driver.maxaddr = kMaxAddress;
   driver.fc_degree = H5F_CLOSE_STRONG;
   driver.fapl_size = sizeof(DriverInfo);
+  driver.fapl_get = driver_fapl_get;
   driver.open = driver_open;
   driver.close = driver_close;
   driver.cmp = driver_compare;

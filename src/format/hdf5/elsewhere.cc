@@ -189,20 +189,33 @@ std::unique_ptr<ArraySource> make_elsewhere_source(std::shared_ptr<File> file, H
   return std::make_unique<ElsewhereSource>(lock, std::move(file), std::move(dataset), std::move(meta));
 }
 
-Hid without_raw_files(const Lock& lock, hid_t dcpl) {
-  struct Copy {
-    hid_t from;
-    hid_t to;
-  };
-  // No call takes raw files out of a list.
+Hid without_raw_files(const Lock& lock, hid_t dcpl, hid_t type) {
+  // No call takes raw files out of a list. Such a dataset is contiguous and has no filters.
   Hid list = owned(lock, H5Pcreate(H5P_DATASET_CREATE), "cannot create a property list", Code::internal);
-  Copy copy{dcpl, list.get()};
-  const auto copy_one = [](hid_t, const char* name, void* data) noexcept -> herr_t {
-    const auto& lists = *static_cast<const Copy*>(data);
-    return std::string_view(name) == "efl" ? 0 : H5Pcopy_prop(lists.to, lists.from, name);
-  };
-  int position = 0;
-  checked(lock, H5Piterate(dcpl, &position, copy_one, &copy), "cannot copy the properties of a dataset");
+  unsigned a = 0;
+  unsigned b = 0;
+  checked(lock, H5Pget_attr_creation_order(dcpl, &a), kReading);
+  checked(lock, H5Pset_attr_creation_order(list.get(), a), kReading);
+  checked(lock, H5Pget_attr_phase_change(dcpl, &a, &b), kReading);
+  checked(lock, H5Pset_attr_phase_change(list.get(), a, b), kReading);
+  hbool_t track_times = 0;
+  checked(lock, H5Pget_obj_track_times(dcpl, &track_times), kReading);
+  checked(lock, H5Pset_obj_track_times(list.get(), track_times), kReading);
+  H5D_fill_time_t fill_time = H5D_FILL_TIME_IFSET;
+  checked(lock, H5Pget_fill_time(dcpl, &fill_time), kReading);
+  checked(lock, H5Pset_fill_time(list.get(), fill_time), kReading);
+  H5D_alloc_time_t alloc_time = H5D_ALLOC_TIME_DEFAULT;
+  checked(lock, H5Pget_alloc_time(dcpl, &alloc_time), kReading);
+  checked(lock, H5Pset_layout(list.get(), H5D_CONTIGUOUS), kReading);
+  checked(lock, H5Pset_alloc_time(list.get(), alloc_time), kReading);
+  H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
+  checked(lock, H5Pfill_value_defined(dcpl, &defined), kReading);
+  if (defined == H5D_FILL_VALUE_UNDEFINED) checked(lock, H5Pset_fill_value(list.get(), type, nullptr), kReading);
+  if (defined == H5D_FILL_VALUE_USER_DEFINED) {
+    std::vector<std::byte> fill(H5Tget_size(type));
+    checked(lock, H5Pget_fill_value(dcpl, type, fill.data()), kReading);
+    checked(lock, H5Pset_fill_value(list.get(), type, fill.data()), kReading);
+  }
   return list;
 }
 

@@ -23,7 +23,7 @@ Hid open_with_others(const Lock& lock, const File& file, const std::string& path
 /// The elements, as the library reads them. `meta` is cut in runs.
 std::unique_ptr<ArraySource> make_elsewhere_source(std::shared_ptr<File> file, Hid dataset, ArrayMeta meta);
 
-/// A creation list equal to `dcpl`, but without raw files.
-Hid without_raw_files(const Lock& lock, hid_t dcpl);
+/// A creation list equal to that of a dataset with raw files, but without them.
+Hid without_raw_files(const Lock& lock, hid_t dcpl, hid_t type);
 
 }  // namespace chunkwise::hdf5

@@ -9,8 +9,8 @@
 namespace chunkwise::hdf5 {
 
 /// The filters of a creation list. Those without a codec of ours become "hdf5-<id>" with `cd`, `flags` and `label`.
-/// Elements that refer (DType::refers) only the library encodes, and it leaves filters without the parameters they need;
-/// those too are kept as they are.
+/// Elements that refer (DType::refers) only the library encodes, and it leaves filters without the parameters they
+/// need; those too are kept as they are.
 CodecSpecs read_filters(const Lock& lock, hid_t dcpl, bool refers);
 
 /// Throws Error{unsupported} naming a filter that the library itself cannot run.

@@ -189,12 +189,24 @@ class CompactSource final : public ArraySource {
   Bytes data_;
 };
 
+void refuse_foreign_storage(const Lock& lock, hid_t dataset, const ArrayMeta& meta) {
+  const std::string what = fmt::format("cannot read the creation properties of {}", meta.path);
+  const Hid dcpl = owned(lock, H5Dget_create_plist(dataset), what);
+  if (checked(lock, H5Pget_layout(dcpl.get()), what) == H5D_VIRTUAL) {
+    throw Error(Code::unsupported, fmt::format("{} is a virtual dataset: its data lie in other datasets", meta.path));
+  }
+  if (checked(lock, H5Pget_external_count(dcpl.get()), what) > 0) {
+    throw Error(Code::unsupported, fmt::format("{} keeps its data in external files", meta.path));
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<ArraySource> make_source(std::shared_ptr<File> file, Hid dataset, ArrayMeta meta, Locate where) {
   const Lock lock;
   const std::string path = file->path();
   try {
+    refuse_foreign_storage(lock, dataset.get(), meta);
     plain_type(lock, dataset.get(), meta);
     switch (meta.storage) {
       case Storage::chunked:

@@ -267,7 +267,7 @@ class NativeWrite {
     const Hid type = types_.in_target(lock_, own_type.get());
     const Hid space = owned(lock_, H5Dget_space(from.get()), "cannot read the dataspace of " + native.path);
     Hid dcpl = owned(lock_, H5Dget_create_plist(from.get()), "cannot read the properties of " + native.path);
-    if (native.has_raw_files()) dcpl = without_raw_files(lock_, dcpl.get());
+    if (native.has_raw_files()) dcpl = without_raw_files(lock_, dcpl.get(), type.get());
     if (!native.null_space) {
       set_layout(lock_, dcpl.get(), native.meta, node.meta);
       if (node.meta.fill != native.meta.fill)
