@@ -32,12 +32,14 @@ Examples:
   rechunk air.nc fast.nc -c T:4MiB -c P:keep --codec T:shuffle,deflate:4 --memory 512MiB
   rechunk in.h5 out.h5 -c auto --dry-run
       let the advisor choose, show the plan, write nothing
+  rechunk big.nc fast.nc -c T:4MiB --resume
+      as before, after it was interrupted or killed: what is done is kept
 
 Chunks:  dim/N,dim/N  (N = all: the whole axis), N,N,N by position, a size,
          auto, keep, contiguous; VAR:... for one variable
 Exit codes: 0 done, 2 usage, 3 not found, 4 unsupported, 5 corrupt input,
   6 I/O, 7 does not fit the memory, 8 target exists, 9 verification mismatch,
-  10 interrupted, 70 our bug)";
+  10 interrupted (--resume goes on), 70 our bug)";
 
 /// Every codec that can be asked for, in the shortest form of its usage line.
 std::string codec_list() {
@@ -175,6 +177,8 @@ int run(int argc, char** argv) {
   app.add_option("-j", request.n_threads, "threads; default: one per core")->type_name("N")->check(CLI::Range(1, 1024));
   app.add_flag("--dry-run", request.dry_run, "show the plan, write nothing");
   app.add_flag("--overwrite", request.overwrite, "replace an existing target");
+  app.add_flag("--resume", request.resume,
+               "go on where an earlier run of this command ended; from the beginning if there is none");
   app.add_flag("--allow-loss", request.allow_loss, "go on where the target format cannot keep something; it is listed");
   app.add_option("--verify", verify, "none, sample (default) or full")->type_name("MODE");
   app.add_flag("--json", json, "the report as JSON");

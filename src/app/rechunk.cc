@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "app/predict.h"
+#include "app/resumable.h"
 #include "base/error.h"
 #include "base/process_memory.h"
 #include "base/sizes.h"
@@ -27,6 +28,9 @@ constexpr std::uint64_t kLibraries_bytes = 5u << 20;
 constexpr std::uint64_t kBytesPerLocated = 24;
 constexpr std::uint64_t kBytesPerIndexed = 640;
 constexpr std::uint64_t kMostIndex_bytes = 32u << 20;
+/// A target chunk that is done and not yet in the journal; a checkpoint comes when there are so many.
+constexpr std::uint64_t kBytesPerDone = 64;
+constexpr std::uint64_t kMostDone = 64u << 10;
 /// The metadata of an object while the target is made; a byte of an attribute as JSON, text and tree, or in HDF5's
 /// cache.
 constexpr std::uint64_t kFileArray_bytes = 48u << 10;
@@ -133,9 +137,16 @@ std::uint64_t planned_base_bytes(const std::vector<PlanInput>& inputs, const Hie
   for (const GroupNode& group : tree.groups) attributes += attribute_bytes(group.attributes);
   for (const ArrayNode& array : tree.arrays) attributes += attribute_bytes(array.attributes);
   const std::uint64_t index = to_directory ? 0 : std::min<std::uint64_t>(kBytesPerIndexed * n_target, kMostIndex_bytes);
-  return resident_bytes() + kLibraries_bytes + kBytesPerLocated * n_source + index +
+  const std::uint64_t journal = kBytesPerDone * std::min(n_target, kMostDone) + n_target / 8;
+  return resident_bytes() + kLibraries_bytes + kBytesPerLocated * n_source + index + journal +
          (to_directory ? kDirectoryArray_bytes : kFileArray_bytes) * tree.arrays.size() +
          kGroup_bytes * tree.groups.size() + (to_directory ? kJsonFactor : kFileFactor) * attributes;
+}
+
+std::uint64_t total_bytes(const Plan& plan) {
+  std::uint64_t bytes = 0;
+  for (const ArrayPlan& array : plan.arrays) bytes += array.decoded_bytes;
+  return bytes;
 }
 
 }  // namespace
@@ -217,30 +228,38 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
     if (!observer.progress) return {};
     return [&observer, name](const Progress& progress) { observer.progress(name, progress); };
   };
-  StagedTarget staged(request.target, to.is_directory ? TargetKind::directory : TargetKind::file, request.overwrite);
-  ExecuteResult result;
-  {
-    const std::unique_ptr<Writer> writer = to.create(staged.path(), tree);
-    result = execute(plan, *reader, sources, *writer, targets, phase("rewriting"), stop);
-    writer->finish();
-  }
-  report.totals = result.totals;
-  report.rewrite_seconds = elapsed();
-
-  // 7. Read it back; only then does it get its name.
-  if (request.verify != VerifyMode::none) {
-    try {
-      const std::unique_ptr<Reader> written = to.open(staged.path());
-      report.verified =
-          verify(request.verify, plan, *reader, sources, *written, tree, result.proofs, phase("verifying"), stop);
-    } catch (Error& e) {
-      if (e.code() == Code::interrupted || e.code() == Code::io) throw;  // io: a disk that fails proves nothing
-      throw Error(Code::mismatch, fmt::format("verification failed: {}", e.what()),
-                  fmt::format("the unfinished target is kept as {}", staged.keep()));
+  ResumableWork work(request, to, identify(request.source, reader->tree(), to.name, tree), targets, observer.log);
+  report.resumed = work.resumed();
+  try {
+    ExecuteResult result;
+    {
+      const std::unique_ptr<Writer> writer = work.open_writer(tree);
+      work.run(*writer, total_bytes(plan), stop, [&](std::stop_token either) {
+        result = execute(plan, *reader, sources, *writer, targets, work.done(), phase("rewriting"), std::move(either));
+      });
+      writer->finish();
     }
+    report.totals = result.totals;
+    if (report.resumed) report.resumed->n_tiles = result.n_tiles_skipped;
+    report.rewrite_seconds = elapsed();
+
+    // 7. Read it back; only then does it get its name.
+    if (request.verify != VerifyMode::none) {
+      try {
+        const std::unique_ptr<Reader> written = to.open(work.path());
+        report.verified =
+            verify(request.verify, plan, *reader, sources, *written, tree, result.proofs, phase("verifying"), stop);
+      } catch (Error& e) {
+        if (e.code() == Code::interrupted || e.code() == Code::io) throw;  // io: a disk that fails proves nothing
+        throw Error(Code::mismatch, fmt::format("verification failed: {}", e.what()),
+                    fmt::format("the unfinished target is kept as {}", work.keep_for_inspection()));
+      }
+    }
+    if (stop.stop_requested()) throw Error(Code::interrupted, "interrupted");
+    work.publish();
+  } catch (Error& e) {
+    throw work.failed(std::move(e));
   }
-  if (stop.stop_requested()) throw Error(Code::interrupted, "interrupted");
-  staged.publish();
   report.seconds = elapsed();
   report.peak_rss_bytes = peak_resident_bytes();
   return report;

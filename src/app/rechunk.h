@@ -26,6 +26,7 @@ struct RechunkRequest {
   int n_threads = 0;               // 0: one per core
   bool dry_run = false;
   bool overwrite = false;
+  bool resume = false;  // go on where an earlier run of the same request ended
   bool allow_loss = false;
   VerifyMode verify = VerifyMode::sample;
   /// Chooses chunk shapes for `-c auto`; the command passes the advisor.
@@ -38,9 +39,10 @@ struct RechunkObserver {
   std::function<void(const char* phase, const Progress&)> progress;
 };
 
-/// Rewrites the dataset. The target appears under its name only when it is complete and verified; on any error nothing
-/// is left, except after a failed verification, where the message names the temporary. Throws Error with the code of
-/// the failure; Error{interrupted} if `stop` is requested.
+/// Rewrites the dataset. The target appears under its name only when it is complete and verified. On an error nothing
+/// is left, except after a failed verification and where work can go on later (`stop` was requested, or the request
+/// says resume): then the message names what is kept. Throws Error with the code of the failure; Error{interrupted} if
+/// `stop` is requested.
 RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& observer, std::stop_token stop);
 
 }  // namespace chunkwise

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -45,9 +46,16 @@ class Writer {
   /// Copies array `path` from a reader of the same format. Throws Error{unsupported} where the format has no such
   /// elements.
   virtual void copy_elements(const std::string& path, const Reader& source, const ElementWork& work);
+  /// For work that may have to go on in another process: makes everything durable that finished writes of sinks have
+  /// stored, and returns what, with the earlier checkpoints' values, a resumed writer needs to find it again. Nothing
+  /// where the format cannot resume. Called while sinks write, by one thread at a time. Throws Error{io}.
+  virtual std::optional<std::string> checkpoint() { return std::nullopt; }
   /// Writes what is still held back (consolidated metadata, indexes) and makes all of it durable.
   virtual void finish() = 0;
 };
+
+/// Calls its argument with what Writer::checkpoint() returned, of every checkpoint, in order. May be called repeatedly.
+using CheckpointStates = std::function<void(const std::function<void(ByteView)>&)>;
 
 /// Something the target format cannot say.
 struct Loss {

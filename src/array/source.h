@@ -68,8 +68,9 @@ class ArraySink {
   const ArrayMeta& meta() const { return meta_; }
   const ChunkGrid& grid() const { return grid_; }
 
-  /// Stores an encoded chunk; chunks in any order, each from one thread, repeating one is harmless. Chunks never
-  /// written read as fill. For contiguous and compact arrays the chunk is a clipped run of raw bytes.
+  /// Stores an encoded chunk; chunks in any order, each from one thread, repeating one is harmless. An absent chunk is
+  /// one that reads as fill: nothing to do for most, but where all chunks lie in one run of bytes its place is filled.
+  /// For contiguous and compact arrays the chunk is a clipped run of raw bytes.
   virtual void write(ChunkId id, const EncodedChunk& chunk) = 0;
   /// True if a chunk may leave codecs out (HDF5's filter mask).
   virtual bool keeps_skipped_codecs() const { return false; }

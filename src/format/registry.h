@@ -32,6 +32,10 @@ struct FormatRow {
   void (*check)(const Hierarchy& tree);
   /// Creates the dataset at `path` (which must not exist, or be an empty directory). Holds no open references to tree.
   std::unique_ptr<Writer> (*create)(const std::string& path, const Hierarchy& tree);
+  /// Goes on with the unfinished dataset at `path`, which create() began for the same tree in a process that has ended
+  /// at any moment: chunks written before a checkpoint are kept, all others may be written again. Null if the format's
+  /// writers make no checkpoints. Throws Error{unsupported} if what is there cannot be continued, Error{io}.
+  std::unique_ptr<Writer> (*resume)(const std::string& path, const Hierarchy& tree, const CheckpointStates& states);
 };
 
 std::span<const FormatRow> format_rows();

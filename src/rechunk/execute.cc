@@ -92,18 +92,20 @@ struct Located {
 class Execution {
  public:
   Execution(const Plan& plan, const Reader& reader, const std::vector<ArrayMeta>& sources, Writer& writer,
-            const std::vector<ArrayMeta>& targets)
+            const std::vector<ArrayMeta>& targets, DoneChunks& done)
       : plan_(plan),
         reader_(reader),
         sources_(sources),
         writer_(writer),
         targets_(targets),
+        done_(done),
         tiles_(plan.tiles_bytes),
         read_ahead_(plan.read_ahead_bytes),
         idle_batches_(with_gaps(plan.read_ahead_bytes / kBatchesInFlight)),
         parallelism_(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(plan.n_threads) + 1),
         arena_(plan.n_threads, 0) {
-    result_.proofs.resize(plan.arrays.size());
+    result_.proofs = done.earlier_proofs();
+    bytes_before_ = done.bytes_done_before();
     for (const ArrayPlan& array : plan.arrays) total_bytes_ += array.decoded_bytes;
   }
 
@@ -122,13 +124,15 @@ class Execution {
         state_changed_.wait_for(lock, std::chrono::milliseconds(100));
         if (!progress) continue;
         lock.unlock();
-        progress({done_bytes_.load(), total_bytes_, seconds_since(begin)});
+        progress({bytes_done(), total_bytes_, seconds_since(begin)});
         lock.lock();
       }
     }
     readers.clear();
     array_ = nullptr;
     tile_ = nullptr;
+    for (std::size_t i = 0; i < plan_.arrays.size() && !stop_.stop_requested(); ++i)
+      if (plan_.arrays[i].kind == ArrayPlan::Kind::by_format) copy_by_format(i, progress, begin);
     if (error_) std::rethrow_exception(error_);
     if (interrupted_) throw Error(Code::interrupted, "interrupted");
     for (Worker& worker : workers_) result_.totals += worker.totals;
@@ -138,6 +142,8 @@ class Execution {
   }
 
  private:
+  std::uint64_t bytes_done() const { return bytes_before_ + done_.bytes_done_now() + bytes_by_format_; }
+
   // ---- reading ----
 
   void read_loop() {
@@ -179,7 +185,11 @@ class Execution {
       if (next_id_ < todo_.size()) return take_batch();
       tile_ = nullptr;  // so that its memory can come back before the next tile asks
       if (array_ != nullptr && array_->plan->kind == ArrayPlan::Kind::rewrite && next_tile_ < array_->plan->n_tiles) {
-        if (!open_tile(ChunkId{next_tile_++})) return nullptr;
+        const ChunkId id{next_tile_++};
+        if (was_done(*array_, id))
+          ++result_.n_tiles_skipped;
+        else if (!open_tile(id))
+          return nullptr;
         continue;
       }
       array_ = nullptr;
@@ -191,8 +201,7 @@ class Execution {
 
   void open_array(std::size_t index) {
     const ArrayPlan& plan = plan_.arrays[index];
-    if (plan.kind == ArrayPlan::Kind::nothing) return;
-    if (plan.kind == ArrayPlan::Kind::by_format) return copy_by_format(index);
+    if (plan.kind == ArrayPlan::Kind::nothing || plan.kind == ArrayPlan::Kind::by_format) return;
     const ArrayMeta& target = targets_[index];
     auto array = std::make_shared<ArrayRun>();
     array->plan = &plan;
@@ -212,35 +221,48 @@ class Execution {
       todo_.clear();
       next_id_ = 0;
       const Index n = array->source->grid().n_chunks();
-      Index n_absent = 0;
-      for (Index i = 0; i < n; ++i) n_absent += add_present(*array, ChunkId{i}) ? 0 : 1;
+      std::vector<ChunkId> absent;
+      for (Index i = 0; i < n; ++i)
+        if (!done_.was_done(index, ChunkId{i}) && !add_present(*array, ChunkId{i})) absent.push_back(ChunkId{i});
       order_by_address();
+      for (const ChunkId id : absent) array->sink->write(id, {{}, 0, true});
+      keep(*array, absent, {});
       const std::lock_guard lock(state_mutex_);
-      reader_totals_.n_chunks_absent += n_absent;
-      done_bytes_ += static_cast<std::uint64_t>(n_absent) * targets_[index].chunk_bytes();
+      reader_totals_.n_chunks_absent += static_cast<Index>(absent.size());
     }
     next_tile_ = 0;
     array_ = std::move(array);
   }
 
-  /// Nothing else can be read meanwhile: the format holds its own lock nearly all the time.
-  void copy_by_format(std::size_t index) {
+  /// True if earlier runs finished all of a tile.
+  bool was_done(const ArrayRun& array, ChunkId tile) const {
+    if (done_.n_done_before(array.index) == 0) return false;
+    const std::vector<ChunkId> ids = array.sink->grid().overlapping(array.tiles.box(tile));
+    return std::all_of(ids.begin(), ids.end(), [&](ChunkId id) { return done_.was_done(array.index, id); });
+  }
+
+  /// What only the format can move comes last, when nothing else is left: its places in the target, which depend on the
+  /// memory there is, then stand behind all that a checkpoint may have told of.
+  void copy_by_format(std::size_t index, const ProgressSink& progress, Clock::time_point begin_of_all) {
     const MemoryBudget::Lease lease = tiles_.take(plan_.arrays[index].tile_bytes, stop_.get_token());
     if (!lease) return;
     ElementWork work;
     work.memory_bytes = plan_.arrays[index].tile_bytes;
     work.stop = stop_.get_token();
     const Clock::time_point begin = Clock::now();
+    Clock::time_point last_told = begin;
     StageTotals totals;
     work.done = [&](bool stored, std::uint64_t moved_bytes, std::uint64_t element_bytes) {
       totals.written_bytes += moved_bytes;
       totals.decoded_bytes += element_bytes;
       ++(stored ? totals.n_chunks_written : totals.n_chunks_absent);
-      done_bytes_ += element_bytes;
+      bytes_by_format_ += element_bytes;
+      if (!progress || seconds_since(last_told) < 0.1) return;
+      last_told = Clock::now();
+      progress({bytes_done(), total_bytes_, seconds_since(begin_of_all)});
     };
     writer_.copy_elements(targets_[index].path, reader_, work);
     totals.write_s = seconds_since(begin);
-    const std::lock_guard lock(state_mutex_);
     reader_totals_ += totals;
   }
 
@@ -358,19 +380,19 @@ class Execution {
 
   void dispatch_encode(const std::shared_ptr<TileRun>& tile) {
     const ArrayRun& array = *tile->array;
-    const std::vector<ChunkId> ids = array.sink->grid().overlapping(tile->box);
+    std::vector<ChunkId> ids = array.sink->grid().overlapping(tile->box);
+    std::erase_if(ids, [&](ChunkId id) { return done_.was_done(array.index, id); });
     tile->n_to_encode = static_cast<Index>(ids.size());
     const std::size_t per_task = chunks_per_task(targets_[array.index], targets_[array.index].chunk);
     for (std::size_t begin = 0; begin < ids.size(); begin += per_task) {
       std::vector<ChunkId> some(ids.begin() + static_cast<std::ptrdiff_t>(begin),
                                 ids.begin() + static_cast<std::ptrdiff_t>(std::min(begin + per_task, ids.size())));
       enqueue([this, tile, some = std::move(some)](Worker& worker) {
-        const ArrayRun& run = *tile->array;
-        for (ChunkId id : some) {
-          if (stop_.stop_requested()) break;
-          if (const auto proof = encode_chunk(*tile, id, worker)) keep_proof(run.index, *proof);
-          done_bytes_ += static_cast<std::uint64_t>(product(run.sink->grid().box(id).shape)) * run.target->dtype.bytes;
-        }
+        std::size_t n_written = 0;
+        std::vector<ChunkProof> proofs;
+        for (; n_written < some.size() && !stop_.stop_requested(); ++n_written)
+          if (const auto proof = encode_chunk(*tile, some[n_written], worker)) proofs.push_back(*proof);
+        keep(*tile->array, std::span(some).first(n_written), proofs);
         const Index n = static_cast<Index>(some.size());
         if (tile->n_to_encode.fetch_sub(n) == n) give_elements(std::move(tile->elements));
       });
@@ -382,7 +404,9 @@ class Execution {
       const ArrayRun& array = *batch->array;
       const ChunkGrid& grid = array.sink->grid();
       const Clock::time_point begin = Clock::now();
-      for (std::size_t i = 0; i < batch->ids.size() && !stop_.stop_requested(); ++i) {
+      std::vector<ChunkProof> proofs;
+      std::size_t i = 0;
+      for (; i < batch->ids.size() && !stop_.stop_requested(); ++i) {
         const ChunkId id = batch->ids[i];
         EncodedChunk chunk = batch->data.chunks[i];
         try {
@@ -392,21 +416,23 @@ class Execution {
         } catch (Error& e) {
           throw e.in(fmt::format("chunk {} of {}", to_string(grid.coords(id)), array.plan->path));
         }
-        if (is_sampled(grid, id))
-          keep_proof(array.index, {id, XXH3_64bits(chunk.bytes.data(), chunk.bytes.size()), false});
+        if (is_sampled(grid, id)) proofs.push_back({id, XXH3_64bits(chunk.bytes.data(), chunk.bytes.size()), false});
         worker.totals.written_bytes += chunk.bytes.size();
-        done_bytes_ += static_cast<std::uint64_t>(product(grid.box(id).shape)) * targets_[array.index].dtype.bytes;
       }
-      worker.totals.n_chunks_written += static_cast<Index>(batch->ids.size());
+      keep(array, std::span(batch->ids).first(i), proofs);
+      worker.totals.n_chunks_written += static_cast<Index>(i);
       worker.totals.write_s += seconds_since(begin);
     });
   }
 
   // ---- shared state ----
 
-  void keep_proof(std::size_t array, const ChunkProof& proof) {
+  /// These chunks are finished. A compact array lies in the metadata, which no checkpoint covers.
+  void keep(const ArrayRun& array, std::span<const ChunkId> ids, const std::vector<ChunkProof>& proofs) {
+    if (array.target->storage != Storage::compact) done_.add(array.index, ids, proofs);
     const std::lock_guard lock(state_mutex_);
-    result_.proofs[array].push_back(proof);
+    std::vector<ChunkProof>& all = result_.proofs[array.index];
+    all.insert(all.end(), proofs.begin(), proofs.end());
   }
 
   /// A tile's memory goes from tile to tile while the size stays, which saves the system zeroing it again.
@@ -443,6 +469,7 @@ class Execution {
   const std::vector<ArrayMeta>& sources_;
   Writer& writer_;
   const std::vector<ArrayMeta>& targets_;
+  DoneChunks& done_;
   MemoryBudget tiles_;
   MemoryBudget read_ahead_;
   IdleBatches idle_batches_;
@@ -451,7 +478,8 @@ class Execution {
   tbb::enumerable_thread_specific<Worker> workers_;
   std::stop_source stop_;
   std::atomic<bool> interrupted_{false};
-  std::atomic<std::uint64_t> done_bytes_{0};
+  std::uint64_t bytes_before_ = 0;  // done by earlier runs
+  std::uint64_t bytes_by_format_ = 0;
   std::uint64_t total_bytes_ = 0;
 
   std::mutex cursor_mutex_;  // guards the next seven: where reading stands
@@ -506,8 +534,9 @@ const ArraySource& cut_as_planned(const ArraySource& source, const ArrayPlan& pl
 }
 
 ExecuteResult execute(const Plan& plan, const Reader& reader, const std::vector<ArrayMeta>& sources, Writer& writer,
-                      const std::vector<ArrayMeta>& targets, const ProgressSink& progress, std::stop_token stop) {
-  return Execution(plan, reader, sources, writer, targets).run(progress, std::move(stop));
+                      const std::vector<ArrayMeta>& targets, DoneChunks& done, const ProgressSink& progress,
+                      std::stop_token stop) {
+  return Execution(plan, reader, sources, writer, targets, done).run(progress, std::move(stop));
 }
 
 }  // namespace chunkwise

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "array/dataset.h"
+#include "rechunk/done_chunks.h"
 #include "rechunk/plan.h"
+#include "rechunk/proof.h"
 
 namespace chunkwise {
 
@@ -38,23 +40,19 @@ struct Progress {
 /// Called about ten times a second on the thread that called execute().
 using ProgressSink = std::function<void(const Progress&)>;
 
-/// What a target chunk held when it was written, for verification.
-struct ChunkProof {
-  ChunkId id{};
-  std::uint64_t hash = 0;  // XXH3 of the decoded chunk as gathered (rewrite) or of its encoded bytes (copy)
-  bool absent = false;
-};
-
 struct ExecuteResult {
   StageTotals totals;
   /// Per array of the plan: about 2 % of the target's chunks and one of every edge class.
   std::vector<std::vector<ChunkProof>> proofs;
+  Index n_tiles_skipped = 0;  // all of their chunks were done before
 };
 
 /// Carries out `plan` from `reader` to `writer`; arrays[i] of the plan are arrays[i] of both trees.
+/// What `done` knows to be done is left out, what is done now is added to it.
 /// Throws the first error; Error{interrupted} if `stop` was requested.
 ExecuteResult execute(const Plan& plan, const Reader& reader, const std::vector<ArrayMeta>& sources, Writer& writer,
-                      const std::vector<ArrayMeta>& targets, const ProgressSink& progress, std::stop_token stop);
+                      const std::vector<ArrayMeta>& targets, DoneChunks& done, const ProgressSink& progress,
+                      std::stop_token stop);
 
 /// True for chunks whose proof is kept.
 bool is_sampled(const ChunkGrid& grid, ChunkId id);

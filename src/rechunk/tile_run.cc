@@ -112,8 +112,10 @@ std::optional<ChunkProof> encode_chunk(TileRun& tile, ChunkId id, Worker& worker
   const ChunkGrid& grid = array.sink->grid();
   const Box box = grid.box(id);
   const bool sampled = is_sampled(grid, id);
-  const std::optional<ChunkProof> absent = sampled ? std::optional<ChunkProof>({id, 0, true}) : std::nullopt;
+  const std::optional<ChunkProof> absent =
+      sampled && target.storage == Storage::chunked ? std::optional<ChunkProof>({id, 0, true}) : std::nullopt;
   if (array.absent_stays_absent && !any_present(tile, box)) {
+    array.sink->write(id, {{}, 0, true});
     ++worker.totals.n_chunks_absent;
     return absent;
   }

@@ -93,6 +93,12 @@ std::string rechunk_json(const RechunkReport& report) {
                   {"requests", n_reads},
                   {"chunks_written", n_writes},
                   {"seconds", report.predicted_seconds}};
+  json["resumed"] = nullptr;
+  if (report.resumed) {
+    json["resumed"] = {{"tiles_done_before", report.resumed->n_tiles},
+                       {"chunks_done_before", report.resumed->n_chunks},
+                       {"bytes_done_before", report.resumed->bytes}};
+  }
   if (report.dry_run) {
     json["actual"] = nullptr;
     json["verified"] = nullptr;

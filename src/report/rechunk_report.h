@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,13 @@ struct RechunkReport {
   double predicted_seconds = 0;
 
   bool dry_run = false;
+  /// What earlier runs had done when this one went on; `totals` are of this run alone.
+  struct Resumed {
+    Index n_tiles = 0;  // left out altogether
+    Index n_chunks = 0;
+    std::uint64_t bytes = 0;  // of the arrays, decoded
+  };
+  std::optional<Resumed> resumed;
   StageTotals totals;
   double seconds = 0;  // from planning to publishing, verification included
   double rewrite_seconds = 0;

@@ -71,6 +71,9 @@ std::string rechunk_text(const RechunkReport& report, bool verbose) {
   }
   std::uint64_t decoded_bytes = 0;
   for (const RechunkReport::Variable& variable : report.variables) decoded_bytes += variable.plan.decoded_bytes;
+  if (report.resumed)
+    out += fmt::format("went on with an unfinished target: {} of {} were done before\n",
+                       format_bytes(report.resumed->bytes), format_bytes(decoded_bytes));
   const StageTotals& totals = report.totals;
   out += fmt::format(
       "read {}, wrote {} in {} ({}/s of array data), peak memory {}\n", format_bytes(totals.read_bytes),

@@ -5,10 +5,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <random>
+#include <string_view>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -19,13 +24,18 @@
 namespace chunkwise {
 namespace {
 
+constexpr const char* kJournalSuffix = ".journal";
 constexpr const char* kExistsHint = "give --overwrite to replace it, or another name";
+
+bool means_absent(int error) {
+  return error == ENOENT || error == ENOTDIR;
+}
 
 // What stands at a path; links are not followed. Nothing if nothing does.
 std::optional<mode_t> mode_at(const std::string& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) == 0) return status.st_mode;
-  if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+  if (means_absent(errno)) return std::nullopt;
   posix::throw_io("examine", path, errno);
 }
 
@@ -76,15 +86,27 @@ void require_writable_folder(const std::string& folder) {
   if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) posix::throw_io("write in", folder, errno);
 }
 
-// A name beside the target. Long names are cut, since the addition must fit within the system's limit too.
-std::string temporary_name(const std::string& final_path, const char* purpose) {
+// How a name beside a target of this name begins. Long names are cut, since the addition must fit within the system's
+// limit too.
+std::string temporary_start(const std::string& name, const char* purpose) {
   constexpr std::size_t kMaxNameBytes = 200;
+  return fmt::format(".{}.{}-", name.substr(0, kMaxNameBytes), purpose);
+}
+
+// True if a temporary's name may end so: "<pid>-<8 hexadecimal digits>".
+bool is_temporary_end(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  if (dash == std::string_view::npos || dash == 0 || text.size() != dash + 9) return false;
+  return text.find_first_not_of("0123456789") == dash &&
+         text.find_first_not_of("0123456789abcdef", dash + 1) == std::string_view::npos;
+}
+
+std::string temporary_name(const std::string& final_path, const char* purpose) {
   static_assert(sizeof(std::random_device::result_type) >= 4);
   std::random_device random;
   const std::size_t slash = final_path.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : final_path.substr(0, slash + 1);
-  return fmt::format("{}.{}.{}-{}-{:08x}", folder, name_of(final_path).substr(0, kMaxNameBytes), purpose, ::getpid(),
-                     random());
+  return fmt::format("{}{}{}-{:08x}", folder, temporary_start(name_of(final_path), purpose), ::getpid(), random());
 }
 
 void rename_or_throw(const std::string& from, const std::string& to) {
@@ -125,7 +147,48 @@ void remove_tree(const std::string& path, std::error_code& error) {
 
 }  // namespace
 
-StagedTarget::StagedTarget(std::string final_path, TargetKind kind, bool overwrite)
+std::string journal_of(const std::string& temporary_path) {
+  return temporary_path + kJournalSuffix;
+}
+
+std::vector<UnfinishedTarget> unfinished_targets(const std::string& final_path) {
+  std::string trimmed = final_path;
+  while (trimmed.size() > 1 && trimmed.back() == '/') trimmed.pop_back();
+  const std::size_t slash = trimmed.rfind('/');
+  const std::string folder = slash == std::string::npos ? "" : trimmed.substr(0, slash + 1);
+  const std::string start = temporary_start(name_of(trimmed), "rechunk");
+  std::error_code error;
+  std::map<std::string, UnfinishedTarget> by_name;
+  for (std::filesystem::directory_iterator at(parent_of(trimmed), error), end; !error && at != end;
+       at.increment(error)) {
+    std::string name = at->path().filename().string();
+    if (name.compare(0, start.size(), start) != 0) continue;
+    const bool is_journal = name.ends_with(kJournalSuffix);
+    if (is_journal) name.resize(name.size() - std::strlen(kJournalSuffix));
+    if (!is_temporary_end(std::string_view(name).substr(start.size()))) continue;
+    UnfinishedTarget& found = by_name[name];
+    (is_journal ? found.has_journal : found.is_there) = true;
+  }
+  // Without the right to list the folder a target can still be written in it.
+  if (error && !means_absent(error.value()) && error.value() != EACCES)
+    posix::throw_io("list", parent_of(trimmed), error.value());
+  std::vector<UnfinishedTarget> all;
+  for (auto& [name, found] : by_name) {
+    found.path = folder + name;
+    found.journal = journal_of(found.path);
+    all.push_back(found);
+  }
+  const auto changed_ns = [](const UnfinishedTarget& one) {
+    struct stat status {};
+    if (::lstat((one.has_journal ? one.journal : one.path).c_str(), &status) != 0) return std::int64_t{0};
+    return static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec;
+  };
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const UnfinishedTarget& a, const UnfinishedTarget& b) { return changed_ns(a) > changed_ns(b); });
+  return all;
+}
+
+StagedTarget::StagedTarget(std::string final_path, TargetKind kind, bool overwrite, std::string unfinished)
     : final_path_(std::move(final_path)), kind_(kind), overwrite_(overwrite) {
   while (final_path_.size() > 1 && final_path_.back() == '/') final_path_.pop_back();
   const std::string name = name_of(final_path_);
@@ -139,6 +202,10 @@ StagedTarget::StagedTarget(std::string final_path, TargetKind kind, bool overwri
   }
   require_writable_folder(parent_of(final_path_));
 
+  if (!unfinished.empty()) {
+    temporary_path_ = std::move(unfinished);
+    return;
+  }
   constexpr int kMaxAttempts = 100;
   for (int attempt = 1;; ++attempt) {
     temporary_path_ = temporary_name(final_path_, "rechunk");

@@ -50,6 +50,7 @@ class MemorySink : public ArraySink {
   MemorySink(ArrayMeta meta, std::shared_ptr<MemoryChunks> chunks)
       : ArraySink(std::move(meta)), chunks_(std::move(chunks)) {}
   void write(ChunkId id, const EncodedChunk& chunk) override {
+    if (chunk.absent) return;
     const std::lock_guard lock(chunks_->mutex);
     chunks_->bytes[linear(id)] = std::string(as_text(chunk.bytes));
     ++chunks_->n_writes;

@@ -202,7 +202,15 @@ herr_t driver_write(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, std::
   return guarded(state, [&] {
     const std::uint64_t end = checked_end(address, size);
     if (state.fd < 0) throw Error(Code::internal, "write to an HDF5 file opened for reading");
-    if (!capture(state, type, address, size, buffer)) write_all(state.fd, buffer, size, address);
+    if (!capture(state, type, address, size, buffer)) {
+      const auto* bytes = static_cast<const std::byte*>(buffer);
+      if (state.kept == nullptr)
+        write_all(state.fd, bytes, size, address);
+      else
+        state.kept->for_each_gap(address, end, [&](std::uint64_t from, std::uint64_t to) {
+          write_all(state.fd, bytes + (from - address), to - from, from);
+        });
+    }
     state.eof = std::max(state.eof, end);
   });
 }
@@ -222,6 +230,7 @@ herr_t driver_truncate(H5FD_t* file, hid_t, hbool_t) {
     }
     state.eof = state.eoa;
     if (static_cast<std::uint64_t>(status.st_size) == state.eoa) return;
+    if (state.kept != nullptr) return;  // what is kept may lie behind the end of what is allocated again so far
     int result = 0;
     do {
       result = ::ftruncate(state.fd, static_cast<off_t>(state.eoa));

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <exception>
 
+#include "format/hdf5/allocation.h"
 #include "format/hdf5/handle.h"
 #include "store/store.h"
 
@@ -35,6 +36,9 @@ struct DriverState {
   /// Of a file that the library opens by itself beside ours (see driver_open): which file it is.
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
+  /// What of an earlier file at this place must stay: the library's own writes there (fill values of space allocated
+  /// early) are dropped, and the file does not get shorter. Null: nothing.
+  const KeptRanges* kept = nullptr;
 
   std::uint64_t eoa = 0;  // end of what the library has allocated
   std::uint64_t eof = 0;  // end of what is written, captured ranges included

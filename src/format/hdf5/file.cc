@@ -98,7 +98,9 @@ std::shared_ptr<File> File::create(const std::string& path, const CreateOptions&
   std::shared_ptr<File> file(new File);
   file->path_ = path;
   DriverState& driver = *file->driver_;
-  driver.fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  driver.kept = options.kept;
+  const int how = options.kept == nullptr ? O_CREAT | O_EXCL : O_NOFOLLOW;
+  driver.fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | how, 0666);
   if (driver.fd < 0) {
     const Code code = errno == EEXIST ? Code::exists : errno == ENOENT ? Code::not_found : Code::io;
     throw Error(code, fmt::format("cannot create the file: {}", std::strerror(errno))).in(path);
@@ -125,7 +127,7 @@ std::shared_ptr<File> File::create(const std::string& path, const CreateOptions&
     checked(lock, H5Fget_info2(file->id_.get(), &info), "cannot ask the new file", Code::internal);
     file->superblock_version_ = info.super.version;
   } catch (Error& error) {
-    ::unlink(path.c_str());
+    if (options.kept == nullptr) ::unlink(path.c_str());
     throw error.in(path);
   }
   file->writeback_ = std::make_unique<Writeback>(driver.fd);
@@ -176,15 +178,31 @@ void File::write_at(std::uint64_t address, ByteView bytes) {
   writeback_->note(bytes.size());
 }
 
-void File::at_finish(std::function<void()> work) {
-  const Lock lock;
-  at_finish_.push_back(std::move(work));
+void File::note(const Lock&, const Allocation& allocation) {
+  noted_.push_back(allocation);
+}
+
+std::vector<Allocation> File::checkpoint() {
+  std::vector<Allocation> noted;
+  {
+    const Lock lock;
+    noted.swap(noted_);
+  }
+  if (::fdatasync(driver_->fd) != 0)
+    throw Error(Code::io, fmt::format("cannot make the data durable: {}", std::strerror(errno))).in(path_);
+  return noted;
+}
+
+void File::forget_noted(const Lock&) {
+  noted_.clear();
+}
+
+void File::forget_kept(const Lock&) {
+  driver_->kept = nullptr;
 }
 
 void File::finish() {
   CHUNKWISE_CHECK(driver_->fd >= 0 && id_);
-  for (auto& work : at_finish_) work();
-  at_finish_.clear();
   try {
     {
       const Lock lock;

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/bytes.h"
+#include "format/hdf5/allocation.h"
 #include "format/hdf5/handle.h"
 #include "store/store.h"
 
@@ -32,6 +32,9 @@ struct CreateOptions {
   /// Metadata is allocated in blocks of this size, so that it lies together. More chunks want larger blocks; up to one
   /// block may be lost at the end.
   std::uint64_t metadata_block_bytes = 2048;
+  /// Not null: `path` holds an earlier file that was begun with the same options and never finished. It is begun anew,
+  /// but these bytes of it stay, until forget_kept(). Borrowed until then.
+  const KeptRanges* kept = nullptr;
 };
 
 /// Owned by shared_ptr: sources, sinks, readers and writers keep it alive. Thread-safe, except that finish() must be
@@ -41,7 +44,8 @@ class File {
   /// Opens for reading. Throws Error{not_found}, Error{io} (also: another program holds the file open for writing),
   /// Error{corrupt} "not an HDF5 file ..." or with the library's reason, e.g. for a truncated file.
   static std::shared_ptr<File> open(const std::string& path);
-  /// Creates `path`, which must not exist. Throws Error{exists}, Error{io}, Error{unsupported} for bad options.
+  /// Creates `path`, which must not exist (but see CreateOptions::kept). Throws Error{exists}, Error{io},
+  /// Error{unsupported} for bad options.
   static std::shared_ptr<File> create(const std::string& path, const CreateOptions& options);
   /// Closes without a word about errors; finish() is the way to learn of them.
   ~File();
@@ -65,10 +69,16 @@ class File {
   /// Writes `bytes` at an absolute address of a file being created, outside the lock, and starts writing to the device
   /// early. Throws Error{io} naming the file.
   void write_at(std::uint64_t address, ByteView bytes);
-  /// Runs at finish(), before the file closes, e.g. to fill what a contiguous sink never wrote.
-  void at_finish(std::function<void()> work);
-  /// Ends a file being created: runs what at_finish() collected, closes all ids of the file, truncates, fsyncs. Ids
-  /// still held elsewhere are dead afterwards (closing them is harmless). Throws Error{io}, Error{internal}.
+  /// Remembers where the library placed data, in the order of the calls.
+  void note(const Lock& lock, const Allocation& allocation);
+  /// What was noted since the last call. Everything that write_at() wrote before the call is durable when it returns.
+  /// Throws Error{io}.
+  std::vector<Allocation> checkpoint();
+  void forget_noted(const Lock& lock);
+  /// The library's writes may go anywhere again.
+  void forget_kept(const Lock& lock);
+  /// Ends a file being created: closes all ids of the file, truncates, fsyncs. Ids still held elsewhere are dead
+  /// afterwards (closing them is harmless). Throws Error{io}, Error{internal}.
   void finish();
 
  private:
@@ -83,7 +93,7 @@ class File {
   Hid id_;
   std::uint64_t userblock_bytes_ = 0;
   unsigned superblock_version_ = 0;
-  std::vector<std::function<void()>> at_finish_;
+  std::vector<Allocation> noted_;  // guarded by the Lock
 };
 
 /// While it lives, transfers of raw data between the library and `file` from or to `buffer` are only noted, not done.

@@ -70,13 +70,14 @@ Hid group_creation_list(const Lock& lock, hid_t source) {
 }
 
 std::shared_ptr<File> create_like(const Lock& lock, const std::string& path, const Hierarchy& tree,
-                                  const FileNative& source) {
+                                  const FileNative& source, const KeptRanges* kept) {
   const Hid fcpl = file_creation_list(lock, source.file->id());
   CreateOptions options;
   options.fcpl = fcpl.get();
   options.libver_low = source.file->libver_low();
   if (source.has_large_attributes) options.libver_low = std::max(options.libver_low, H5F_LIBVER_V18);
   options.metadata_block_bytes = metadata_block_bytes(tree);
+  options.kept = kept;
   options.userblock.resize(static_cast<std::size_t>(source.file->userblock_bytes()));
   if (!options.userblock.empty()) source.file->object().read(0, options.userblock.span());
   return File::create(path, options);
@@ -137,15 +138,16 @@ void set_layout(const Lock& lock, hid_t dcpl, const ArrayMeta& old, const ArrayM
 /// Copies one file.
 class NativeWrite {
  public:
-  NativeWrite(const Lock& lock, const std::string& path, const Hierarchy& tree, const FileNative& source)
+  NativeWrite(const Lock& lock, const std::string& path, const Hierarchy& tree, const FileNative& source,
+              const KeptRanges* kept)
       : lock_(lock),
         tree_(tree),
         source_(source.file),
-        file_(create_like(lock, path, tree, source)),
+        file_(create_like(lock, path, tree, source, kept)),
         types_(file_->id()),
         objects_(*source_, file_->id()) {}
 
-  std::unique_ptr<Writer> run() {
+  std::unique_ptr<Hdf5Writer> run() {
     for (const ArrayNode& node : tree_.arrays) plan_array(node);
     for (const GroupNode& group : tree_.groups) plan_group(group);
     for (const TypeNode& type : tree_.types) plan_type(type);
@@ -392,9 +394,10 @@ class NativeWrite {
 
 }  // namespace
 
-std::unique_ptr<Writer> write_native(const std::string& path, const Hierarchy& tree, const FileNative& source) {
+std::unique_ptr<Hdf5Writer> write_native(const std::string& path, const Hierarchy& tree, const FileNative& source,
+                                         const KeptRanges* kept) {
   const Lock lock;
-  return NativeWrite(lock, path, tree, source).run();
+  return NativeWrite(lock, path, tree, source, kept).run();
 }
 
 }  // namespace chunkwise::hdf5

@@ -61,7 +61,7 @@ void set_layout(const Lock& lock, hid_t dcpl, const ArrayMeta& meta) {
 /// Writes one file.
 class NeutralWrite {
  public:
-  NeutralWrite(const Lock& lock, const std::string& path, const Hierarchy& tree, bool netcdf)
+  NeutralWrite(const Lock& lock, const std::string& path, const Hierarchy& tree, bool netcdf, const KeptRanges* kept)
       : lock_(lock), tree_(tree), style_(netcdf ? AttributeStyle::netcdf : AttributeStyle::hdf5) {
     const Hid fcpl = owned(lock_, H5Pcreate(H5P_FILE_CREATE), "cannot create a property list", Code::internal);
     check_list(lock_, H5Pset_link_creation_order(fcpl.get(), kOrderKept));
@@ -70,10 +70,11 @@ class NeutralWrite {
     options.libver_low = H5F_LIBVER_V18;
     options.fcpl = fcpl.get();
     options.metadata_block_bytes = metadata_block_bytes(tree);
+    options.kept = kept;
     file_ = File::create(path, options);
   }
 
-  std::unique_ptr<Writer> run() {
+  std::unique_ptr<Hdf5Writer> run() {
     number_dimensions();
     for (const GroupNode& group : tree_.groups)
       if (group.path != "/") create_group(group.path);
@@ -250,9 +251,10 @@ class NeutralWrite {
 
 }  // namespace
 
-std::unique_ptr<Writer> write_neutral(const std::string& path, const Hierarchy& tree, bool netcdf) {
+std::unique_ptr<Hdf5Writer> write_neutral(const std::string& path, const Hierarchy& tree, bool netcdf,
+                                          const KeptRanges* kept) {
   const Lock lock;
-  return NeutralWrite(lock, path, tree, netcdf).run();
+  return NeutralWrite(lock, path, tree, netcdf, kept).run();
 }
 
 }  // namespace chunkwise::hdf5

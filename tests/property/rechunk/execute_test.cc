@@ -151,7 +151,9 @@ TEST_CASE("the executor moves every element, whatever the grids") {
       }
     }
     const Plan plan = make_plan({{&source_meta, &target_meta}}, request);
-    const ExecuteResult result = execute(plan, source, {source_meta}, target, {target_meta}, {}, std::stop_token());
+    DoneChunks done({target_meta});
+    const ExecuteResult result =
+        execute(plan, source, {source_meta}, target, {target_meta}, done, {}, std::stop_token());
 
     REQUIRE(source.chunks("/v").n_reads == result.totals.n_chunks_read);
     const ChunkGrid grid = target_meta.grid();
@@ -225,7 +227,8 @@ TEST_CASE("a stop request ends the run as interrupted") {
   std::stop_source stop;
   stop.request_stop();
   try {
-    execute(plan, source, {meta}, target, {target_meta}, {}, stop.get_token());
+    DoneChunks done({target_meta});
+    execute(plan, source, {meta}, target, {target_meta}, done, {}, stop.get_token());
     FAIL("not interrupted");
   } catch (const Error& e) {
     REQUIRE(e.code() == Code::interrupted);
