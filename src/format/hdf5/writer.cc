@@ -73,6 +73,7 @@ void Hdf5Writer::place_again() {
 }
 
 void Hdf5Writer::copy_elements(const std::string& path, const Reader& source, const ElementWork& work) {
+  place_again();
   const auto* reader = dynamic_cast<const Hdf5Reader*>(&source);
   const auto found = targets_.find(path);
   CHUNKWISE_CHECK(reader != nullptr && objects_ && found != targets_.end());
