@@ -150,7 +150,6 @@ int run(int argc, char** argv) {
   std::string progress = "auto";
   bool json = false;
   bool quiet = false;
-  bool verbose = false;
   app.add_option("SRC", request.source, "dataset to read; never changed")->required();
   app.add_option("DST", request.target, "dataset to make")->required();
   app.add_option("-c,--chunks", request.chunks, "target chunks, see below; repeatable")
@@ -184,7 +183,7 @@ int run(int argc, char** argv) {
   app.add_flag("--json", json, "the report as JSON");
   app.add_option("--progress", progress, "auto, plain or none")->type_name("HOW");
   app.add_flag("-q", quiet, "print only errors");
-  app.add_flag("-v", verbose, "the report also shows the seconds of every stage");
+  app.add_flag("--stats", request.stats, "then measure the machine, and show how near to its limit every stage was");
   if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
 
   if (!memory.empty()) {
@@ -221,7 +220,7 @@ int run(int argc, char** argv) {
   if (json)
     std::cout << rechunk_json(report) << '\n';
   else if (!quiet)
-    std::cout << rechunk_text(report, verbose);
+    std::cout << rechunk_text(report);
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <thread>
 
+#include "app/copy_as_is.h"
 #include "app/predict.h"
 #include "app/resumable.h"
 #include "base/error.h"
@@ -16,7 +17,9 @@
 #include "base/suggest.h"
 #include "format/registry.h"
 #include "rechunk/layout.h"
+#include "rechunk/limits.h"
 #include "rechunk/select.h"
+#include "store/device_rate.h"
 #include "store/staged.h"
 
 namespace chunkwise {
@@ -149,6 +152,18 @@ std::uint64_t total_bytes(const Plan& plan) {
   return bytes;
 }
 
+/// What the devices would take at least. After the fact, so that measuring takes nothing from the run.
+void measure_devices(const RechunkRequest& request, RechunkReport& report) {
+  Limits& limits = report.limits ? *report.limits : report.limits.emplace();
+  limits.read_bytes_per_s = measure_read_rate(request.source);
+  const std::filesystem::path folder = std::filesystem::path(request.target).parent_path();
+  limits.write_bytes_per_s = measure_write_rate(folder.empty() ? "." : folder.string());
+  if (limits.read_bytes_per_s > 0)
+    limits.read_s = static_cast<double>(report.totals.read_bytes) / limits.read_bytes_per_s;
+  if (limits.write_bytes_per_s > 0)
+    limits.write_s = static_cast<double>(report.totals.written_bytes) / limits.write_bytes_per_s;
+}
+
 }  // namespace
 
 RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& observer, std::stop_token stop) {
@@ -178,6 +193,11 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
   const FormatRow& to = target_format(request, layout, from_actual, report.notes);
   report.from_format = reader->tree().format;
   report.to_format = to.name;
+  if (changes_nothing(request, reader->tree(), to)) {
+    copy_as_is(request, reader->tree(), observer, stop, report);
+    if (request.stats && !request.dry_run) measure_devices(request, report);
+    return report;
+  }
   Hierarchy tree = reader->tree();
   select_variables(tree, request.variables, request.exclude);
 
@@ -235,7 +255,14 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
     {
       const std::unique_ptr<Writer> writer = work.open_writer(tree);
       work.run(*writer, total_bytes(plan), stop, [&](std::stop_token either) {
-        result = execute(plan, *reader, sources, *writer, targets, work.done(), phase("rewriting"), std::move(either));
+        try {
+          result =
+              execute(plan, *reader, sources, *writer, targets, work.done(), phase("rewriting"), std::move(either));
+        } catch (Error& error) {
+          const bool names_source = error.where().find(request.source) != std::string::npos;
+          if (error.code() == Code::corrupt && !names_source) throw error.in(request.source);
+          throw;
+        }
       });
       writer->finish();
     }
@@ -261,6 +288,10 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
     throw work.failed(std::move(e));
   }
   report.seconds = elapsed();
+  if (request.stats) {
+    measure_codecs(plan, *reader, sources, *to.open(request.target), targets, report.limits.emplace());
+    measure_devices(request, report);
+  }
   report.peak_rss_bytes = peak_resident_bytes();
   return report;
 }

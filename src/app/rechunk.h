@@ -29,6 +29,7 @@ struct RechunkRequest {
   bool resume = false;  // go on where an earlier run of the same request ended
   bool allow_loss = false;
   VerifyMode verify = VerifyMode::sample;
+  bool stats = false;  // measure afterwards what the machine could do at most
   /// Chooses chunk shapes for `-c auto`; the command passes the advisor.
   std::function<Shape(const ArrayMeta&)> advise;
 };

@@ -67,6 +67,8 @@ struct Hierarchy {
   std::vector<UnsupportedNode> unsupported;
   bool consolidated = false;   // Zarr: consolidated metadata was present
   bool classic_model = false;  // netCDF: _nc3_strict
+  /// False if elements of an array lie in other files than the dataset's own (HDF5's raw files and mappings).
+  bool is_self_contained = true;
   /// Zarr: the dataset is one array without a group. Its path is made up from the name the dataset has, so it changes
   /// with that.
   bool nameless = false;

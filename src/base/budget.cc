@@ -27,17 +27,22 @@ void MemoryBudget::Lease::reset() {
   bytes_ = 0;
 }
 
-MemoryBudget::Lease MemoryBudget::take(std::uint64_t bytes, std::stop_token stop) {
+MemoryBudget::Ticket MemoryBudget::queue() {
+  const std::lock_guard lock(mutex_);
+  const auto ticket = Ticket{next_ticket_++};
+  waiting_.push_back(ticket);
+  return ticket;
+}
+
+MemoryBudget::Lease MemoryBudget::take(Ticket ticket, std::uint64_t bytes, std::stop_token stop) {
   if (bytes > capacity_bytes_) {
     throw Error(Code::internal, fmt::format("a lease of {} was asked of a memory budget of {}", format_bytes(bytes),
                                             format_bytes(capacity_bytes_)));
   }
   std::unique_lock lock(mutex_);
-  if (stop.stop_requested()) return {};
-  const std::uint64_t ticket = next_ticket_++;
-  waiting_.push_back(ticket);
-  const bool served =
-      changed_.wait(lock, stop, [&] { return waiting_.front() == ticket && bytes <= capacity_bytes_ - used_bytes_; });
+  const bool served = !stop.stop_requested() && changed_.wait(lock, stop, [&] {
+    return waiting_.front() == ticket && bytes <= capacity_bytes_ - used_bytes_;
+  });
   // Whoever gives up may stand anywhere in the line; the others must not wait for it.
   waiting_.erase(std::find(waiting_.begin(), waiting_.end(), ticket));
   if (served) {

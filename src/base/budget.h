@@ -6,6 +6,7 @@
 #include <deque>
 #include <mutex>
 #include <stop_token>
+#include <utility>
 
 namespace chunkwise {
 
@@ -32,9 +33,14 @@ class MemoryBudget {
 
   explicit MemoryBudget(std::uint64_t capacity_bytes) : capacity_bytes_(capacity_bytes) {}
 
-  /// Blocks in first-come order until `bytes` are free; returns an empty lease if `stop` is requested first.
+  /// A place in the line, for one take(). Whoever stands behind it waits until it has been used.
+  enum class Ticket : std::uint64_t {};
+  Ticket queue();
+  /// Blocks in the order of tickets until `bytes` are free; returns an empty lease if `stop` is requested first.
   /// Throws Error{internal} if `bytes` exceeds the capacity: the planner must not let that happen.
-  Lease take(std::uint64_t bytes, std::stop_token stop);
+  Lease take(Ticket ticket, std::uint64_t bytes, std::stop_token stop);
+  /// The same from the end of the line.
+  Lease take(std::uint64_t bytes, std::stop_token stop) { return take(queue(), bytes, std::move(stop)); }
 
   std::uint64_t capacity_bytes() const { return capacity_bytes_; }
   /// The most bytes that were out at once.
@@ -49,7 +55,7 @@ class MemoryBudget {
   std::uint64_t used_bytes_ = 0;
   std::uint64_t peak_bytes_ = 0;
   std::uint64_t next_ticket_ = 0;
-  std::deque<std::uint64_t> waiting_;  // tickets, first come first
+  std::deque<Ticket> waiting_;  // first come first
 };
 
 }  // namespace chunkwise

@@ -169,6 +169,7 @@ class Execution {
           const std::lock_guard lock(state_mutex_);
           reader_totals_ += totals;
         }
+        if (batch->tile && !open_elements(*batch->tile)) break;
         batch->tile ? dispatch_decode(batch) : dispatch_copy(batch);
       }
     } catch (...) {
@@ -183,7 +184,7 @@ class Execution {
   std::shared_ptr<Batch> next_batch() {
     while (!stop_.stop_requested()) {
       if (next_id_ < todo_.size()) return take_batch();
-      tile_ = nullptr;  // so that its memory can come back before the next tile asks
+      tile_ = nullptr;
       if (array_ != nullptr && array_->plan->kind == ArrayPlan::Kind::rewrite && next_tile_ < array_->plan->n_tiles) {
         const ChunkId id{next_tile_++};
         if (was_done(*array_, id))
@@ -266,17 +267,16 @@ class Execution {
     reader_totals_ += totals;
   }
 
-  /// Leases a tile, finds its chunks, and encodes it at once if nothing needs reading. False after a stop.
+  /// Finds the chunks of a tile, and encodes it at once if nothing needs reading. False after a stop.
   bool open_tile(ChunkId id) {
     auto tile = std::make_shared<TileRun>();
     tile->array = array_;
-    tile->lease = tiles_.take(array_->plan->tile_bytes, stop_.get_token());
-    if (!tile->lease) return false;
     tile->box = array_->tiles.box(id);
     const ChunkGrid& grid = array_->source->grid();
     // A target may be longer than its source (netCDF records not yet written): what lies beyond reads as fill.
     const Box covered = intersect(tile->box, whole(grid.array()));
     tile->source_chunks = grid.chunks_of(covered);
+    tile->target_chunks = array_->sink->grid().chunks_of(tile->box);
     const std::vector<ChunkId> ids = grid.overlapping(covered);
     tile->present.resize(ids.size());
     todo_.clear();
@@ -284,15 +284,29 @@ class Execution {
     for (std::size_t i = 0; i < ids.size(); ++i) tile->present[i] = add_present(*array_, ids[i]);
     tile->all_absent = todo_.empty();
     tile->n_to_decode = static_cast<Index>(todo_.size());
+    tile->needs_fill = todo_.size() < ids.size() || covered != tile->box;
     order_by_address();
-    tile->target_chunks = array_->sink->grid().chunks_of(tile->box);
-    const bool skip_elements = tile->all_absent && array_->absent_stays_absent;
-    if (!skip_elements) {
-      tile->elements = take_elements(elements_bytes(*tile));
-      if (todo_.size() < ids.size() || covered != tile->box) fill_elements(tile->elements.span(), array_->fill);
+    if (tile->all_absent && array_->absent_stays_absent) {
+      dispatch_encode(tile);  // needs no elements
+      return true;
     }
+    tile->ticket = tiles_.queue();
     tile_ = tile;
-    if (tile->all_absent) dispatch_encode(tile);
+    if (!tile->all_absent) return true;
+    if (!open_elements(*tile)) return false;
+    dispatch_encode(tile);
+    return true;
+  }
+
+  /// Gives a tile its memory, when its turn has come. Chunks of the next tile are read before that, so the device does
+  /// not wait while a tile is encoded. False after a stop.
+  bool open_elements(TileRun& tile) {
+    const std::lock_guard lock(tile.opening);
+    if (tile.lease) return true;
+    tile.lease = tiles_.take(tile.ticket, tile.array->plan->tile_bytes, stop_.get_token());
+    if (!tile.lease) return false;
+    tile.elements = take_elements(elements_bytes(tile));
+    if (tile.needs_fill) fill_elements(tile.elements.span(), tile.array->fill);
     return true;
   }
 

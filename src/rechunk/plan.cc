@@ -25,6 +25,9 @@ constexpr double kRunCost_bytes = 32.0 * 1024;
 constexpr std::uint64_t kLinearCut_bytes = kMiB;
 /// The least for what elements refer to, when their format moves them; a long list may need more.
 constexpr std::uint64_t kReferred_bytes = 4 * kMiB;
+constexpr std::uint64_t kUsefulReferred_bytes = 64 * kMiB;
+/// Tiles in flight have this much if it is there, so that many small ones do not wait for each other.
+constexpr std::uint64_t kLeastTiles_bytes = 32 * kMiB;
 
 std::uint64_t saturating_mul(std::uint64_t a, std::uint64_t b) {
   return checked_mul(a, b).value_or(std::numeric_limits<std::uint64_t>::max());
@@ -42,8 +45,9 @@ Shape clip(const Shape& shape, const Shape& array) {
   return result;
 }
 
-/// Tile lengths worth trying on one axis: whole target chunks, the distinct ceil(n/k), thinned to `most`.
-std::vector<Index> lengths_on_axis(Index extent, Index chunk, std::size_t most) {
+/// Tile lengths worth trying on one axis, longest first: whole target chunks; the distinct ceil(n/k), and the lengths
+/// whose ends lie on or just before ends of source chunks, both thinned to `most`.
+std::vector<Index> lengths_on_axis(Index extent, Index chunk, Index source_chunk, std::size_t most) {
   const Index n = ceil_div(std::max<Index>(extent, 1), chunk);
   std::vector<Index> counts;
   for (Index k = 1; k <= n;) {
@@ -54,19 +58,32 @@ std::vector<Index> lengths_on_axis(Index extent, Index chunk, std::size_t most) 
     k = counts.size() < most / 2 + 1 ? k + 1 : std::max(k + 1, k + k / 2);
   }
   if (counts.empty() || counts.back() != 1) counts.push_back(1);
-  if (counts.size() > most) {
+  const auto thin = [&](std::vector<Index>& values) {
+    if (values.size() <= most) return;
     std::vector<Index> thinned;
-    for (std::size_t i = 0; i < most; ++i) thinned.push_back(counts[i * (counts.size() - 1) / (most - 1)]);
-    counts = std::move(thinned);
+    for (std::size_t i = 0; i < most; ++i) thinned.push_back(values[i * (values.size() - 1) / (most - 1)]);
+    values = std::move(thinned);
+  };
+  thin(counts);
+  std::vector<Index> aligned;
+  const Index n_source = extent / source_chunk;
+  const Index step = std::max<Index>(1, n_source / static_cast<Index>(4 * most));
+  for (Index k = n_source; k >= 1; k -= step) {
+    const Index count = k * source_chunk / chunk;
+    if (count >= 1 && (aligned.empty() || aligned.back() != count)) aligned.push_back(count);
   }
+  thin(aligned);
+  counts.insert(counts.end(), aligned.begin(), aligned.end());
+  std::sort(counts.begin(), counts.end(), std::greater<>());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
   std::vector<Index> lengths;
   for (Index count : counts) lengths.push_back(count * chunk);
   return lengths;
 }
 
-/// Memory of a tile's elements: whole chunks, or what of them lies in the array where chunks are clipped.
-std::uint64_t tile_elements_bytes(const ArrayMeta& target, const Shape& tile) {
-  return shape_bytes(target.pads_edges ? tile : clip(tile, target.shape), target.dtype.bytes);
+/// Memory of a tile's elements as one box.
+std::uint64_t box_bytes(const ArrayMeta& target, const Shape& tile) {
+  return shape_bytes(clip(tile, target.shape), target.dtype.bytes);
 }
 
 /// True if the pieces in which source and target chunks meet are worth a copy of their own.
@@ -180,13 +197,15 @@ Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan
   const CodecChain::ScratchNeed to_encode = encode.scratch_need(target_bytes);
   needs.worker = largest(to_decode, to_encode);
   needs.worker.codec_bytes = to_decode.codec_bytes + to_encode.codec_bytes;
-  needs.least_tile_bytes = tile_elements_bytes(target, target.chunk) + bookkeeping_bytes(source, cut, least);
+  needs.least_tile_bytes = shape_bytes(least, target.dtype.bytes) + bookkeeping_bytes(source, cut, least);
   plan.largest_read_bytes = needs.largest_read_bytes;
   plan.decoded_bytes = shape_bytes(target.shape, target.dtype.bytes);
   return needs;
 }
 
-void set_tile(const ArrayMeta& source, const ArrayMeta& target, const Shape& tile, ArrayPlan& plan) {
+/// Of `most_bytes` or less, unless it is one chunk.
+void set_tile(const ArrayMeta& source, const ArrayMeta& target, const Shape& tile, std::uint64_t most_bytes,
+              ArrayPlan& plan) {
   plan.tile = tile;
   plan.n_tiles = ChunkGrid(target.shape, tile).n_chunks();
   plan.source_chunk = source.storage != Storage::contiguous ? source.chunk : linear_cut(source, tile);
@@ -198,8 +217,11 @@ void set_tile(const ArrayMeta& source, const ArrayMeta& target, const Shape& til
   const double stored = source.storage != Storage::contiguous ? static_cast<double>(source.stored_bytes)
                                                               : static_cast<double>(plan.decoded_bytes);
   plan.read_bytes = static_cast<std::uint64_t>(stored * plan.passes);
-  plan.by_chunks = meet_in_large_pieces(target, plan.source_chunk);
-  plan.tile_bytes = tile_elements_bytes(target, tile) + bookkeeping_bytes(source, plan.source_chunk, tile);
+  const std::uint64_t bookkeeping = bookkeeping_bytes(source, plan.source_chunk, tile);
+  const std::uint64_t by_chunks_bytes = shape_bytes(tile, target.dtype.bytes);
+  plan.by_chunks = meet_in_large_pieces(target, plan.source_chunk) && by_chunks_bytes <= most_bytes &&
+                   bookkeeping <= most_bytes - by_chunks_bytes;
+  plan.tile_bytes = (plan.by_chunks ? by_chunks_bytes : box_bytes(target, tile)) + bookkeeping;
 }
 
 }  // namespace
@@ -265,7 +287,7 @@ Shape choose_tile(const ArrayMeta& source, const ArrayMeta& target, std::uint64_
   const std::size_t most_lengths = n_wide < std::size(kLengths) ? std::max<std::size_t>(kLengths[n_wide], 2) : 3;
   std::vector<std::vector<Index>> lengths;
   for (int axis = 0; axis < rank; ++axis)
-    lengths.push_back(lengths_on_axis(target.shape[axis], target.chunk[axis], most_lengths));
+    lengths.push_back(lengths_on_axis(target.shape[axis], target.chunk[axis], source.chunk[axis], most_lengths));
 
   Shape best = target.chunk;
   double best_cost = std::numeric_limits<double>::infinity();
@@ -274,7 +296,7 @@ Shape choose_tile(const ArrayMeta& source, const ArrayMeta& target, std::uint64_
   // Depth first, largest lengths first; a tile that is too large already in its smallest completion ends the branch.
   std::function<void(int)> visit = [&](int axis) {
     if (axis == rank) {
-      const std::uint64_t bytes = tile_elements_bytes(target, tile) + bookkeeping_bytes(source, source.chunk, tile);
+      const std::uint64_t bytes = box_bytes(target, tile) + bookkeeping_bytes(source, source.chunk, tile);
       if (bytes > most_bytes) return;
       const double cost = read_cost(source, tile);
       // Equal cost: the smaller tile, so that more of them are in flight and their memory serves again; but not below
@@ -294,7 +316,7 @@ Shape choose_tile(const ArrayMeta& source, const ArrayMeta& target, std::uint64_
       tile[axis] = length;
       Shape smallest = tile;
       for (int rest = axis + 1; rest < rank; ++rest) smallest[rest] = target.chunk[rest];
-      if (tile_elements_bytes(target, smallest) <= most_bytes) visit(axis + 1);
+      if (box_bytes(target, smallest) <= most_bytes) visit(axis + 1);
     }
     tile[axis] = target.chunk[axis];
   };
@@ -304,26 +326,52 @@ Shape choose_tile(const ArrayMeta& source, const ArrayMeta& target, std::uint64_
 
 namespace {
 
+/// Tiles in flight that keep all threads busy: one is enough if it has several chunks for each of them, since chunks of
+/// the next one are read meanwhile.
+std::uint64_t useful_tiles(const ArrayMeta& source, const ArrayMeta& target, const ArrayPlan& plan, int n_threads) {
+  const auto chunks_in_tile = [&](const Shape& shape, const Shape& chunk) {
+    std::uint64_t n = 1;
+    for (int axis = 0; axis < shape.rank(); ++axis)
+      n = saturating_mul(n, static_cast<std::uint64_t>(
+                                ceil_div(std::min(plan.tile[axis], std::max<Index>(shape[axis], 1)), chunk[axis])));
+    return n;
+  };
+  const std::uint64_t fewest =
+      std::min(chunks_in_tile(source.shape, plan.source_chunk), chunks_in_tile(target.shape, target.chunk));
+  const auto wanted = 4 * static_cast<std::uint64_t>(n_threads);
+  return fewest >= wanted ? 1 : (wanted + fewest - 1) / fewest;
+}
+
 /// Chooses all tiles for a read-ahead of this size; `room_bytes` is for tiles and what the read-ahead has above its
 /// least.
 void choose_tiles(const std::vector<PlanInput>& arrays, std::uint64_t read_ahead_bytes, std::uint64_t least_read_ahead,
                   std::uint64_t room_bytes, Plan& plan) {
   plan.read_ahead_bytes = read_ahead_bytes;
-  plan.tiles_bytes = room_bytes - (read_ahead_bytes - least_read_ahead);
+  const std::uint64_t most_bytes = room_bytes - (read_ahead_bytes - least_read_ahead);
+  std::uint64_t useful_bytes = 0;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     ArrayPlan& array = plan.arrays[i];
-    if (array.kind == ArrayPlan::Kind::by_format) array.tile_bytes = plan.tiles_bytes;
+    if (array.kind == ArrayPlan::Kind::by_format) useful_bytes = std::max(useful_bytes, kUsefulReferred_bytes);
     if (array.kind != ArrayPlan::Kind::rewrite) continue;
     const ArrayMeta& source = *arrays[i].source;
     const ArrayMeta& target = *arrays[i].target;
-    set_tile(source, target, choose_tile(source, target, plan.tiles_bytes), array);
-    // Two tiles in flight overlap decoding with encoding; worth it while it costs at most a few percent more reads.
-    ArrayPlan half = array;
-    set_tile(source, target, choose_tile(source, target, plan.tiles_bytes / 2), half);
-    if (2 * half.tile_bytes <= plan.tiles_bytes && half.n_tiles > 1 &&
-        static_cast<double>(half.n_source_reads) <= 1.03 * static_cast<double>(array.n_source_reads))
-      array = half;
+    set_tile(source, target, choose_tile(source, target, most_bytes), most_bytes, array);
+    const std::uint64_t n_useful = useful_tiles(source, target, array, plan.n_threads);
+    // Where one tile has too few chunks for all threads, smaller ones are worth a few percent more reads.
+    if (saturating_mul(n_useful, array.tile_bytes) > most_bytes) {
+      ArrayPlan smaller = array;
+      const std::uint64_t share = most_bytes / n_useful;
+      set_tile(source, target, choose_tile(source, target, share), share, smaller);
+      if (smaller.tile_bytes < array.tile_bytes &&
+          static_cast<double>(smaller.n_source_reads) <= 1.03 * static_cast<double>(array.n_source_reads))
+        array = smaller;
+    }
+    useful_bytes = std::max(useful_bytes, saturating_mul(n_useful, array.tile_bytes));
   }
+  // Memory that is not used need not be fetched from the system.
+  plan.tiles_bytes = std::min(most_bytes, std::max(useful_bytes, kLeastTiles_bytes));
+  for (ArrayPlan& array : plan.arrays)
+    if (array.kind == ArrayPlan::Kind::by_format) array.tile_bytes = plan.tiles_bytes;
 }
 
 double total_reads(const Plan& plan) {

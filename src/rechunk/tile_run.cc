@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace chunkwise {
@@ -46,20 +48,33 @@ std::size_t slot_offset_bytes(const TileRun& tile, const Shape& chunk_coords) {
   return static_cast<std::size_t>(position_in(tile.target_chunks, chunk_coords)) * tile.array->target->chunk_bytes();
 }
 
-/// Brings `part` of a decoded source chunk to all target chunks it meets.
-void scatter_to_chunks(TileRun& tile, BoxCopy copy, const std::byte* decoded) {
+/// Brings `part` of a decoded source chunk to all target chunks it meets. Ready for many small pieces: strides and
+/// chunk lengths are looked up once.
+void scatter_to_chunks(TileRun& tile, const BoxCopy& copy, const std::byte* decoded) {
   const ArrayRun& array = *tile.array;
+  const ArrayMeta& target = *array.target;
   const ChunkGrid& grid = array.sink->grid();
-  const Box part = copy.part;
-  copy.dst_layout = array.target->layout;
+  const Box& part = copy.part;
   const Box chunks = grid.chunks_of(part);
+  BoxCopy piece = copy;
+  piece.dst_layout = target.layout;
+  piece.dst_box = {part.origin, grid.chunk()};
+  const int rank = part.shape.rank();
+  const std::size_t chunk_bytes = target.chunk_bytes();
   Shape at = chunks.origin;
   for (;;) {
-    const ChunkId id = grid.id(at);
-    copy.dst_box = stored_box_of(array, id);
-    copy.part = intersect(part, grid.box(id));
-    copy_box(copy, decoded, tile.elements.data() + slot_offset_bytes(tile, at));
-    int axis = at.rank() - 1;
+    for (int axis = 0; axis < rank; ++axis) {
+      const Index begin = at[axis] * grid.chunk()[axis];
+      const Index end = std::min(begin + grid.chunk()[axis], grid.array()[axis]);
+      piece.dst_box.origin[axis] = begin;
+      if (!target.pads_edges) piece.dst_box.shape[axis] = end - begin;
+      const Index first = std::max(begin, part.origin[axis]);
+      piece.part.origin[axis] = first;
+      piece.part.shape[axis] = std::min(end, part.origin[axis] + part.shape[axis]) - first;
+    }
+    const auto slot = static_cast<std::size_t>(position_in(tile.target_chunks, at)) * chunk_bytes;
+    copy_box(piece, decoded, tile.elements.data() + slot);
+    int axis = rank - 1;
     for (; axis >= 0; --axis) {
       if (++at[axis] < chunks.origin[axis] + chunks.shape[axis]) break;
       at[axis] = chunks.origin[axis];

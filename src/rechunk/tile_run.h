@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -40,7 +41,10 @@ struct ArrayRun {
 /// One tile: the box, its elements, and which of its source chunks exist.
 struct TileRun {
   std::shared_ptr<ArrayRun> array;
+  MemoryBudget::Ticket ticket{};  // its turn among tiles
+  std::mutex opening;             // guards the making of the next two
   MemoryBudget::Lease lease;
+  bool needs_fill = false;  // not every element will be written by a decoded chunk
   Box box;
   Bytes elements;             // see ArrayPlan::by_chunks; if not by chunks, in C order and the target's byte order
   Box target_chunks;          // grid coordinates of its target chunks

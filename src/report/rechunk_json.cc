@@ -1,4 +1,6 @@
+#include <algorithm>
 #include "base/json.h"
+
 #include "report/rechunk_report.h"
 
 namespace chunkwise {
@@ -101,6 +103,21 @@ std::string rechunk_json(const RechunkReport& report) {
   }
   if (report.dry_run) {
     json["actual"] = nullptr;
+    if (report.limits) {
+      const Limits& limits = *report.limits;
+      json["limits"] = {{"read_bytes_per_s", limits.read_bytes_per_s},
+                        {"write_bytes_per_s", limits.write_bytes_per_s},
+                        {"decode_bytes_per_s", limits.decode_bytes_per_s},
+                        {"encode_bytes_per_s", limits.encode_bytes_per_s},
+                        {"seconds",
+                         {{"read", limits.read_s},
+                          {"write", limits.write_s},
+                          {"decode", limits.decode_s},
+                          {"encode", limits.encode_s}}},
+                        {"limit_seconds", limits.seconds()},
+                        {"limited_by", limits.name()},
+                        {"reached", limits.seconds() / std::max(report.rewrite_seconds, 1e-9)}};
+    }
     json["verified"] = nullptr;
   } else {
     const StageTotals& totals = report.totals;
@@ -124,6 +141,7 @@ std::string rechunk_json(const RechunkReport& report) {
                         {"bytes", report.verified.bytes},
                         {"seconds", report.verified.seconds}};
   }
+  json["copied_as_is"] = report.copied_as_is;
   json["notes"] = report.notes;
   json["losses"] = Json::array();
   for (const Loss& loss : report.losses) json["losses"].push_back({{"object", loss.object}, {"what", loss.what}});

@@ -8,6 +8,7 @@
 
 #include "array/dataset.h"
 #include "rechunk/execute.h"
+#include "rechunk/limits.h"
 #include "rechunk/plan.h"
 #include "rechunk/verify.h"
 
@@ -40,15 +41,18 @@ struct RechunkReport {
     std::uint64_t bytes = 0;  // of the arrays, decoded
   };
   std::optional<Resumed> resumed;
+  bool copied_as_is = false;  // nothing changes, so the file was copied byte for byte
   StageTotals totals;
   double seconds = 0;  // from planning to publishing, verification included
   double rewrite_seconds = 0;
   std::uint64_t peak_rss_bytes = 0;
   VerifyReport verified;
+  /// Measured after the run if it was asked for.
+  std::optional<Limits> limits;
 };
 
-/// At most 80 columns wide where names allow. `verbose` adds the seconds and bytes of every stage.
-std::string rechunk_text(const RechunkReport& report, bool verbose);
+/// At most 80 columns wide where names allow. With `report.limits`, a table of the stages follows.
+std::string rechunk_text(const RechunkReport& report);
 /// Schema "rechunk/1", docs/json.md.
 std::string rechunk_json(const RechunkReport& report);
 

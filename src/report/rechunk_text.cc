@@ -34,9 +34,43 @@ std::string how(const ArrayPlan& plan, const ArrayMeta& target) {
                      plan.passes > 1.005 ? "s" : "");
 }
 
+std::string rate_text(double bytes_per_s) {
+  return bytes_per_s > 0 ? format_bytes(static_cast<std::uint64_t>(bytes_per_s)) + "/s" : "";
+}
+
+/// What every stage did, beside what the machine could do alone.
+std::string stages_text(const RechunkReport& report) {
+  const StageTotals& totals = report.totals;
+  const Limits& limits = *report.limits;
+  struct Row {
+    const char* name;
+    double thread_s;
+    std::uint64_t bytes;
+    double limit_bytes_per_s;
+    double limit_s;
+  };
+  const Row rows[] = {
+      {"read", totals.read_s, totals.read_bytes, limits.read_bytes_per_s, limits.read_s},
+      {"decode", totals.decode_s, totals.decoded_bytes, limits.decode_bytes_per_s, limits.decode_s},
+      {"gather", totals.gather_s, totals.encoded_bytes, 0, 0},
+      {"encode", totals.encode_s, totals.encoded_bytes, limits.encode_bytes_per_s, limits.encode_s},
+      {"write", totals.write_s, totals.written_bytes, limits.write_bytes_per_s, limits.write_s},
+  };
+  std::string out =
+      fmt::format("{:<8}{:>12}{:>13}{:>17}{:>12}\n", "stage", "bytes", "thread time", "machine's limit", "alone");
+  for (const Row& row : rows)
+    out +=
+        fmt::format("{:<8}{:>12}{:>13}{:>17}{:>12}\n", row.name, format_bytes(row.bytes), format_seconds(row.thread_s),
+                    rate_text(row.limit_bytes_per_s), row.limit_s > 0 ? format_seconds(row.limit_s) : "");
+  if (limits.seconds() > 0)
+    out += fmt::format("limit of this machine: {} ({}); reached {:.2f} of it\n", format_seconds(limits.seconds()),
+                       limits.name(), limits.seconds() / std::max(report.rewrite_seconds, 1e-9));
+  return out;
+}
+
 }  // namespace
 
-std::string rechunk_text(const RechunkReport& report, bool verbose) {
+std::string rechunk_text(const RechunkReport& report) {
   std::string out =
       fmt::format("{} ({}) -> {} ({})\n", report.source, report.from_format, report.target, report.to_format);
   std::size_t shown = 0;
@@ -60,11 +94,13 @@ std::string rechunk_text(const RechunkReport& report, bool verbose) {
     out += fmt::format("  ... and {} more variables\n", report.variables.size() - kMostVariables);
   for (const Loss& loss : report.losses) out += fmt::format("lost: {}: {}\n", loss.object, loss.what);
 
+  if (report.copied_as_is) out += "nothing changes: the file is copied byte for byte\n";
   const Plan& plan = report.plan;
-  out += fmt::format("memory {}: tiles {}, read-ahead {}, {} thread{} x {}, the rest {}\n",
-                     format_bytes(plan.memory_bytes), format_bytes(plan.tiles_bytes),
-                     format_bytes(plan.read_ahead_bytes), plan.n_threads, plan.n_threads == 1 ? "" : "s",
-                     format_bytes(plan.worker_bytes), format_bytes(plan.base_bytes));
+  if (!report.copied_as_is)
+    out += fmt::format("memory {}: tiles {}, read-ahead {}, {} thread{} x {}, the rest {}\n",
+                       format_bytes(plan.memory_bytes), format_bytes(plan.tiles_bytes),
+                       format_bytes(plan.read_ahead_bytes), plan.n_threads, plan.n_threads == 1 ? "" : "s",
+                       format_bytes(plan.worker_bytes), format_bytes(plan.base_bytes));
   if (report.dry_run) {
     out += "dry run: nothing was written\n";
     return out;
@@ -74,23 +110,18 @@ std::string rechunk_text(const RechunkReport& report, bool verbose) {
   if (report.resumed)
     out += fmt::format("went on with an unfinished target: {} of {} were done before\n",
                        format_bytes(report.resumed->bytes), format_bytes(decoded_bytes));
+  if (report.copied_as_is) decoded_bytes = report.totals.written_bytes;
   const StageTotals& totals = report.totals;
   out += fmt::format(
-      "read {}, wrote {} in {} ({}/s of array data), peak memory {}\n", format_bytes(totals.read_bytes),
+      "read {}, wrote {} in {} ({}/s of {}), peak memory {}\n", format_bytes(totals.read_bytes),
       format_bytes(totals.written_bytes), format_seconds(report.seconds),
       format_bytes(static_cast<std::uint64_t>(static_cast<double>(decoded_bytes) / std::max(report.seconds, 1e-9))),
-      format_bytes(report.peak_rss_bytes));
-  if (verbose) {
-    const auto stage = [&out](const char* name, double seconds, std::uint64_t bytes) {
-      const double rate = static_cast<double>(bytes) / std::max(seconds, 1e-9);
-      out += fmt::format("  {:<7} {:>10} of thread time  {:>10}/s\n", name, format_seconds(seconds),
-                         format_bytes(static_cast<std::uint64_t>(rate)));
-    };
-    stage("read", totals.read_s, totals.read_bytes);
-    stage("decode", totals.decode_s, totals.decoded_bytes);
-    stage("gather", totals.gather_s, totals.encoded_bytes);
-    stage("encode", totals.encode_s, totals.encoded_bytes);
-    stage("write", totals.write_s, totals.written_bytes);
+      report.copied_as_is ? "the file" : "array data", format_bytes(report.peak_rss_bytes));
+  if (report.copied_as_is && report.verified.mode != VerifyMode::none) {
+    out += fmt::format("verified: {} of {} read back and compared\n", format_bytes(report.verified.bytes),
+                       format_bytes(totals.written_bytes));
+    if (report.limits) out += stages_text(report);
+    return out;
   }
   switch (report.verified.mode) {
     case VerifyMode::none:
@@ -105,6 +136,7 @@ std::string rechunk_text(const RechunkReport& report, bool verbose) {
                          format_count(report.verified.n_chunks_total));
       break;
   }
+  if (report.limits) out += stages_text(report);
   return out;
 }
 

@@ -110,6 +110,7 @@ class TreeBuilder {
     native->address = record.address;
     native->null_space = record.null_space;
     native->other_files = std::move(record.other_files);
+    tree_.is_self_contained = tree_.is_self_contained && native->other_files.empty();
     name_axes(record);
     record.meta.path = shown_path(record.path);
     native->meta = record.meta;

@@ -25,6 +25,7 @@ class ContentAdapter {
     tree_.links.clear();
     for (const UnsupportedNode& node : tree_.unsupported) lose(node.path, node.what);
     tree_.unsupported.clear();
+    lose_types(tree_, "netCDF-3", report_);
     std::erase_if(tree_.arrays, [this](const ArrayNode& node) { return lose_array(node.meta); });
     adapt_attributes(tree_.groups.front().attributes, "/");
     for (ArrayNode& node : tree_.arrays) {
