@@ -70,6 +70,11 @@ void copy_as_is(const RechunkRequest& request, const Hierarchy& source, const Re
   if (request.resume && observer.log)
     observer.log(LogLevel::info, "nothing changes: a copy begins anew, there is nothing to resume");
 
+  if (observer.log)
+    for (const UnfinishedTarget& found : unfinished_targets(request.target))
+      observer.log(LogLevel::warning,
+                   fmt::format("an earlier run left '{}' unfinished; remove it if no run is at work on it",
+                               found.is_there ? found.path : found.journal));
   StagedTarget staged(request.target, TargetKind::file, request.overwrite);
   struct stat status {};
   const auto total_bytes =

@@ -239,7 +239,7 @@ def wait_for_checkpoints(t, process, target, n):
 def run_until_killed(t, source, target, arguments):
     """Kills a run after a few checkpoints; True if it was caught in time."""
     process = start(t, source, target, *arguments)
-    wait_for_checkpoints(t, process, target, 3)
+    wait_for_checkpoints(t, process, target, 6)
     process.kill()
     process.communicate()
     return leftovers(t.dir, target)[1] is not None
