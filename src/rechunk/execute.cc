@@ -14,6 +14,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -24,8 +25,24 @@
 #include "codec/chain.h"
 #include "rechunk/tile_run.h"
 
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#endif
+
 namespace chunkwise {
 namespace {
+
+/// ThreadSanitizer does not see how libtbb hands a task to another thread, and must be told on both sides.
+void hand_over([[maybe_unused]] void* to) {
+#if defined(__SANITIZE_THREAD__)
+  __tsan_release(to);
+#endif
+}
+void take_over([[maybe_unused]] void* from) {
+#if defined(__SANITIZE_THREAD__)
+  __tsan_acquire(from);
+#endif
+}
 
 constexpr int kReaderThreads = 3;
 /// Small chunks share a task until it has about this many decoded bytes, so that scheduling does not show.
@@ -352,26 +369,37 @@ class Execution {
 
   using Task = std::function<void(Worker&)>;
 
+  /// TBB says when and on which thread; what is to be done waits here, in order.
   template <typename Function>
   void enqueue(Function&& function) {
+    auto task = std::make_unique<Task>(std::forward<Function>(function));
     {
       const std::lock_guard lock(state_mutex_);
       ++n_tasks_;
+      waiting_.push_back(std::move(task));
     }
-    // TBB wants a copyable callable; the task owns what it holds and drops it before it counts as done.
-    arena_.enqueue([this, task = new Task(std::forward<Function>(function))] {
-      std::unique_ptr<Task> own(task);
-      if (!stop_.stop_requested()) {
-        try {
-          (*own)(workers_.local());
-        } catch (...) {
-          fail(std::current_exception());
-        }
-      }
-      own.reset();
+    hand_over(this);
+    arena_.enqueue([this] { run_next_task(); });
+  }
+
+  void run_next_task() {
+    take_over(this);
+    std::unique_ptr<Task> task;
+    {
       const std::lock_guard lock(state_mutex_);
-      if (--n_tasks_ == 0) state_changed_.notify_all();
-    });
+      task = std::move(waiting_.front());
+      waiting_.pop_front();
+    }
+    if (!stop_.stop_requested()) {
+      try {
+        (*task)(workers_.local());
+      } catch (...) {
+        fail(std::current_exception());
+      }
+    }
+    task.reset();  // it counts as done when what it held is given back
+    const std::lock_guard lock(state_mutex_);
+    if (--n_tasks_ == 0) state_changed_.notify_all();
   }
 
   void dispatch_decode(const std::shared_ptr<Batch>& batch) {
@@ -508,6 +536,7 @@ class Execution {
   std::condition_variable state_changed_;
   int n_readers_ = 0;
   Index n_tasks_ = 0;
+  std::deque<std::unique_ptr<Task>> waiting_;
   std::exception_ptr error_;
   StageTotals reader_totals_;
   ExecuteResult result_;

@@ -1,10 +1,6 @@
 #include "rechunk/verify.h"
 
 #include <fmt/format.h>
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -14,6 +10,7 @@
 
 #include "base/error.h"
 #include "codec/chain.h"
+#include "rechunk/for_each_index.h"
 
 namespace chunkwise {
 namespace {
@@ -27,12 +24,13 @@ std::string hex(ByteView bytes) {
 /// Decodes parts of arrays into dense buffers, on all cores.
 class BoxReader {
  public:
-  BoxReader(const ArraySource& source, ByteOrder order, std::uint64_t batch_bytes)
+  BoxReader(const ArraySource& source, ByteOrder order, std::uint64_t batch_bytes, int n_threads)
       : source_(source),
         order_(order),
         batch_bytes_(batch_bytes),
         chain_(source.meta().codecs, source.meta().dtype.bytes),
-        fill_(fill_in_order(source.meta(), order)) {}
+        fill_(fill_in_order(source.meta(), order)),
+        scratch_(static_cast<std::size_t>(n_threads)) {}
 
   /// C order, in the byte order given at construction.
   void read(const Box& box, Bytes& elements) {
@@ -56,12 +54,12 @@ class BoxReader {
       }
       ReadBatch batch;
       source_.read(some, batch);
-      tbb::parallel_for(std::size_t{0}, some.size(), [&](std::size_t i) {
+      for_each_index(static_cast<int>(scratch_.size()), some.size(), [&](std::size_t i, std::size_t thread) {
         const ChunkGrid& grid = source_.grid();
         const Box stored_box = meta.pads_edges ? grid.full_box(some[i]) : grid.box(some[i]);
         const std::size_t bytes = static_cast<std::size_t>(product(stored_box.shape)) * meta.dtype.bytes;
         const ByteView decoded =
-            chain_.decode(batch.chunks[i].bytes, bytes, batch.chunks[i].skipped_codecs, scratch_.local());
+            chain_.decode(batch.chunks[i].bytes, bytes, batch.chunks[i].skipped_codecs, scratch_[thread]);
         BoxCopy copy;
         copy.src_box = stored_box;
         copy.src_layout = meta.layout;
@@ -80,7 +78,7 @@ class BoxReader {
   std::uint64_t batch_bytes_;
   CodecChain chain_;
   std::vector<std::byte> fill_;
-  tbb::enumerable_thread_specific<CodecChain::Scratch> scratch_;
+  std::vector<CodecChain::Scratch> scratch_;  // of each thread
 };
 
 [[noreturn]] void differs(const std::string& path, const Shape& at, ByteView wanted, ByteView got) {
@@ -123,7 +121,7 @@ void check_tree(const Hierarchy& got, const Hierarchy& wanted) {
 
 /// Decodes the sampled chunks of one array and compares them with what was written.
 void check_proofs(const ArrayPlan& plan, const ArraySource& uncut, const ArrayMeta& wanted,
-                  const std::vector<ChunkProof>& proofs, VerifyReport& report) {
+                  const std::vector<ChunkProof>& proofs, int n_threads, VerifyReport& report) {
   std::unique_ptr<ArraySource> cut;
   const ArraySource* source = &uncut;
   if (uncut.meta().storage == Storage::contiguous && uncut.meta().chunk != wanted.chunk) {
@@ -135,8 +133,8 @@ void check_proofs(const ArrayPlan& plan, const ArraySource& uncut, const ArrayMe
   const std::vector<std::byte> fill = fill_in_order(meta, meta.layout.byte_order);
   const CodecChain chain = encoded ? CodecChain() : CodecChain(meta.codecs, meta.dtype.bytes);
   std::atomic<std::uint64_t> bytes{0};
-  tbb::enumerable_thread_specific<CodecChain::Scratch> scratch;
-  tbb::parallel_for(std::size_t{0}, proofs.size(), [&](std::size_t i) {
+  std::vector<CodecChain::Scratch> scratch(static_cast<std::size_t>(n_threads));
+  for_each_index(n_threads, proofs.size(), [&](std::size_t i, std::size_t thread) {
     const ChunkProof& proof = proofs[i];
     const std::string where = fmt::format("chunk ({}) of {}", to_string(source->grid().coords(proof.id)), plan.path);
     const bool absent = std::holds_alternative<Absent>(source->locate(proof.id));
@@ -149,7 +147,7 @@ void check_proofs(const ArrayPlan& plan, const ArraySource& uncut, const ArrayMe
       const Box box = meta.pads_edges ? source->grid().full_box(proof.id) : source->grid().box(proof.id);
       try {
         content = chain.decode(content, static_cast<std::size_t>(product(box.shape)) * meta.dtype.bytes,
-                               batch.chunks[0].skipped_codecs, scratch.local());
+                               batch.chunks[0].skipped_codecs, scratch[thread]);
       } catch (const Error& e) {
         throw Error(Code::mismatch, fmt::format("{} cannot be decoded in the target: {}", where, e.message()));
       }
@@ -170,7 +168,11 @@ void check_elements(const ArrayPlan& plan, const Plan& whole, const ArraySource&
   const ArrayMeta& source_meta = source_uncut.meta();
   const ArrayMeta& target_meta = target_uncut.meta();
   const ByteOrder order = target_meta.layout.byte_order;
-  const Shape tile = choose_tile(source_meta, target_meta, whole.tiles_bytes / 2);
+  // The rewrite is over, so that all it left unused is there as well.
+  const std::uint64_t room_bytes = whole.memory_bytes - whole.base_bytes -
+                                   static_cast<std::uint64_t>(whole.n_threads) * whole.worker_bytes -
+                                   whole.read_ahead_bytes;
+  const Shape tile = choose_tile(source_meta, target_meta, std::max(room_bytes, whole.tiles_bytes) / 2);
   std::unique_ptr<ArraySource> own_source;
   std::unique_ptr<ArraySource> own_target;
   const auto cut = [&](const ArraySource& uncut, std::unique_ptr<ArraySource>& own) -> const ArraySource& {
@@ -178,8 +180,8 @@ void check_elements(const ArrayPlan& plan, const Plan& whole, const ArraySource&
     own = cut_linear(uncut, linear_cut(uncut.meta(), tile));
     return *own;
   };
-  BoxReader source(cut(source_uncut, own_source), order, whole.read_ahead_bytes / 2);
-  BoxReader target(cut(target_uncut, own_target), order, whole.read_ahead_bytes / 2);
+  BoxReader source(cut(source_uncut, own_source), order, whole.read_ahead_bytes / 2, whole.n_threads);
+  BoxReader target(cut(target_uncut, own_target), order, whole.read_ahead_bytes / 2, whole.n_threads);
   const ChunkGrid tiles(target_meta.shape, tile);
   Bytes wanted;
   Bytes got;
@@ -273,39 +275,34 @@ VerifyReport verify(VerifyMode mode, const Plan& plan, const Reader& source, con
     check_stop(stop);
     if (progress && mode == VerifyMode::full) progress({report.bytes, total_bytes, elapsed()});
   };
-  const tbb::global_control parallelism(tbb::global_control::max_allowed_parallelism,
-                                        static_cast<std::size_t>(plan.n_threads) + 1);
-  tbb::task_arena arena(plan.n_threads);
-  arena.execute([&] {
-    for (std::size_t i = 0; i < plan.arrays.size(); ++i) {
-      const ArrayPlan& array = plan.arrays[i];
-      if (array.kind == ArrayPlan::Kind::nothing) continue;
+  for (std::size_t i = 0; i < plan.arrays.size(); ++i) {
+    const ArrayPlan& array = plan.arrays[i];
+    if (array.kind == ArrayPlan::Kind::nothing) continue;
+    tick();
+    if (array.kind == ArrayPlan::Kind::by_format) {
+      ElementWork work;
+      work.memory_bytes = array.tile_bytes;
+      work.stop = stop;
+      if (mode == VerifyMode::sample) work.chosen = is_sampled;
+      work.done = [&](bool, std::uint64_t moved_bytes, std::uint64_t) {
+        ++report.n_chunks;
+        report.bytes += moved_bytes;
+      };
+      source.compare_elements(wanted.arrays[i].meta.path, target, work);
       tick();
-      if (array.kind == ArrayPlan::Kind::by_format) {
-        ElementWork work;
-        work.memory_bytes = array.tile_bytes;
-        work.stop = stop;
-        if (mode == VerifyMode::sample) work.chosen = is_sampled;
-        work.done = [&](bool, std::uint64_t moved_bytes, std::uint64_t) {
-          ++report.n_chunks;
-          report.bytes += moved_bytes;
-        };
-        source.compare_elements(wanted.arrays[i].meta.path, target, work);
-        tick();
-        continue;
-      }
-      const std::unique_ptr<ArraySource> written = target.open_array(wanted.arrays[i].meta.path);
-      if (mode == VerifyMode::sample) {
-        check_proofs(array, *written, wanted.arrays[i].meta, proofs[i], report);
-        continue;
-      }
-      const std::unique_ptr<ArraySource> original = source.open_array(sources[i].path);
-      if (array.kind == ArrayPlan::Kind::copy_chunks)
-        check_encoded(array, *original, *written, report, tick);
-      else
-        check_elements(array, plan, *original, *written, report, tick);
+      continue;
     }
-  });
+    const std::unique_ptr<ArraySource> written = target.open_array(wanted.arrays[i].meta.path);
+    if (mode == VerifyMode::sample) {
+      check_proofs(array, *written, wanted.arrays[i].meta, proofs[i], plan.n_threads, report);
+      continue;
+    }
+    const std::unique_ptr<ArraySource> original = source.open_array(sources[i].path);
+    if (array.kind == ArrayPlan::Kind::copy_chunks)
+      check_encoded(array, *original, *written, report, tick);
+    else
+      check_elements(array, plan, *original, *written, report, tick);
+  }
   report.seconds = elapsed();
   return report;
 }
