@@ -31,8 +31,8 @@ const CodecRow* find_row(Predicate matches) {
 CodecSpec parse_codec(std::string_view text, std::string_view whole) {
   const std::vector<std::string_view> parts = split(text, ':');
   const std::string_view name = parts.front();
-  const CodecRow* row = find_row([&](const CodecRow& r) { return r.name == name || r.alias == name; });
-  if (name.empty() || row == nullptr) {
+  const CodecRow* row = find_codec_by_request(name);
+  if (row == nullptr) {
     std::vector<std::string> known;
     for (const CodecRow& each : codec_rows()) {
       if (each.parse == nullptr) continue;
@@ -69,6 +69,10 @@ std::span<const CodecRow> codec_rows() {
 
 const CodecRow* find_codec(std::string_view name) {
   return find_row([&](const CodecRow& row) { return row.name == name; });
+}
+
+const CodecRow* find_codec_by_request(std::string_view word) {
+  return find_row([&](const CodecRow& row) { return !word.empty() && (row.name == word || row.alias == word); });
 }
 
 const CodecRow* find_codec_by_hdf5(int filter) {

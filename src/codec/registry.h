@@ -56,6 +56,8 @@ struct CodecRow {
 
 std::span<const CodecRow> codec_rows();
 const CodecRow* find_codec(std::string_view name);
+/// By either of the spellings of the command line.
+const CodecRow* find_codec_by_request(std::string_view word);
 const CodecRow* find_codec_by_hdf5(int filter);
 const CodecRow* find_codec_by_zarr2(std::string_view id);
 const CodecRow* find_codec_by_zarr3(std::string_view name);

@@ -277,8 +277,8 @@ CodecRequest parse_codec_request(const std::string& text) {
     const std::string tail = text.substr(colon + 1);
     // A first part that is no codec names a variable, provided what follows starts like a codec list.
     const std::string next = tail.substr(0, tail.find_first_of(":,"));
-    if (comma == std::string::npos && find_codec(head) == nullptr &&
-        (next == "keep" || next == "none" || find_codec(next) != nullptr)) {
+    if (comma == std::string::npos && find_codec_by_request(head) == nullptr &&
+        (next == "keep" || next == "none" || find_codec_by_request(next) != nullptr)) {
       request.variable = first;
       rest = tail;
     }

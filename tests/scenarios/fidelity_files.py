@@ -102,9 +102,12 @@ def references(path):
         f.attrs.create("objects", np.array(to, dtype=h5py.ref_dtype), dtype=h5py.ref_dtype)
         f["a"].attrs.create("part", regions[0], dtype=h5py.regionref_dtype)
         f["a"].attrs.create("mixed", v, dtype=mixed)
-        lists = h5t.vlen_create(h5t.STD_REF_OBJ)
-        d = h5d.create(f.id, b"lists", lists, h5s.create_simple((3,)))
-        del d
+        h5d.create(f.id, b"lists never written", h5t.vlen_create(h5t.STD_REF_OBJ), h5s.create_simple((3,)))
+        d = f.create_dataset("lists", (7,), h5py.vlen_dtype(h5py.ref_dtype), chunks=(2,))
+        for i in range(6):
+            d[i] = np.array((to * 3)[i:2 * i + 1], dtype=h5py.ref_dtype)
+        d = f.create_dataset("lists in one piece", (4,), h5py.vlen_dtype(h5py.ref_dtype))
+        d[1] = np.array(to * 100, dtype=h5py.ref_dtype)
 
 
 def reference_lists(path):
@@ -442,5 +445,5 @@ FILES = {
     "free space": file_properties("fsm", True), "no strategy": file_properties("none", False),
     "page latest": file_properties("page", False, 4096, ("v110", "v110")),
     "low level": low_level_file, "latest": latest, "virtual": virtual,
-    "nc types": nc_types, "nc model": nc_model,
+    "nc types": nc_types, "nc model": nc_model, "nc plain hdf5": nc_plain_hdf5,
 }

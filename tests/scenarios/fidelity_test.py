@@ -41,6 +41,17 @@ def is_hdf5(path):
     return False
 
 
+def is_netcdf(path):
+    """Named .nc, and not a plain HDF5 file of that name, for which netCDF would have to make up dimensions."""
+    if path.suffix != ".nc":
+        return False
+    marks = []
+    with h5py.File(path) as file:
+        marks += [name for name in ("_NCProperties", "_nc3_strict") if name in file.attrs]
+        file.visititems(lambda name, node: marks.extend(m for m in ("CLASS", "_Netcdf4Dimid") if m in node.attrs))
+    return bool(marks)
+
+
 def chunked_datasets(path):
     """(name, chunk, shape) of the datasets that are variables, each once."""
     found = {}
@@ -130,7 +141,7 @@ WAYS = {
 def examine(source, folder):
     """(what happened, failures) for every way."""
     results, failures = [], []
-    kind = "nc4" if source.suffix == ".nc" else "h5"
+    kind = "nc4" if is_netcdf(source) else "h5"
     for way, options in WAYS.items():
         try:
             chosen = options(source)

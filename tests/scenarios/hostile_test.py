@@ -45,5 +45,10 @@ def test_files_of_published_vulnerabilities(t):
         survive(t, path)
 
 
+def test_malformed_classic_headers(t):
+    for path in corpus("pnetcdf-bad"):
+        survive(t, path)
+
+
 if __name__ == "__main__":
     harness.main(globals())

@@ -116,6 +116,14 @@ TEST_CASE("codecs: replaced, removed, kept, per variable; contiguous arrays get 
   CHECK(notes.size() == 1);
 }
 
+TEST_CASE("a variable's codecs may be written in their second spelling") {
+  Hierarchy t = tree();
+  apply(t, {}, {"topo:zlib:9", "/g/T:shuffle,zlib:2", "zlib:3"});
+  CHECK(to_string(t.arrays[1].meta.codecs) == "deflate:3");
+  CHECK(to_string(t.arrays[2].meta.codecs) == "deflate:9");
+  CHECK(to_string(t.arrays[4].meta.codecs) == "shuffle,deflate:2");
+}
+
 TEST_CASE("what cannot be read or found is a usage error that helps") {
   Hierarchy t = tree();
   const auto fails = [&](const std::string& chunks, const std::string& hint) {
