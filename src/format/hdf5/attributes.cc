@@ -42,14 +42,12 @@ std::pair<Shape, std::uint64_t> extent(const Lock& lock, hid_t space, const std:
   return {shape, static_cast<std::uint64_t>(*n)};
 }
 
-std::string fixed_text(const char* bytes, std::size_t size, H5T_str_t padding) {
-  std::string_view text(bytes, size);
-  if (padding == H5T_STR_NULLTERM) {
-    text = text.substr(0, text.find('\0'));
-  } else {
-    const char pad = padding == H5T_STR_SPACEPAD ? ' ' : '\0';
-    while (!text.empty() && text.back() == pad) text.remove_suffix(1);
-  }
+/// A single text that ends at a zero byte is netCDF's form of characters: there all of the width counts, and one zero
+/// byte is how it stores no character at all.
+std::string fixed_text(std::string_view text, H5T_str_t padding, bool one) {
+  if (one && padding == H5T_STR_NULLTERM && text.size() > 1) return std::string(text);
+  const char pad = padding == H5T_STR_SPACEPAD ? ' ' : '\0';
+  while (!text.empty() && text.back() == pad) text.remove_suffix(1);
   return std::string(text);
 }
 
@@ -79,7 +77,8 @@ void read_texts(const Lock& lock, hid_t type, hid_t space, std::vector<std::byte
   const std::size_t size = H5Tget_size(type);
   const H5T_str_t padding = H5Tget_strpad(type);
   for (std::size_t at = 0; at + size <= raw.size(); at += size)
-    value.texts.push_back(fixed_text(reinterpret_cast<const char*>(raw.data()) + at, size, padding));
+    value.texts.push_back(
+        fixed_text({reinterpret_cast<const char*>(raw.data()) + at, size}, padding, raw.size() == size));
 }
 
 void to_native_order(std::vector<std::byte>& data, std::size_t element_bytes, ByteOrder order) {
@@ -251,7 +250,15 @@ std::string read_text_attribute(const Lock& lock, hid_t object, const char* name
   constexpr std::uint64_t kMaxBytes = 1 << 20;
   if (H5Aexists(object, name) <= 0) return {};
   const AttributeValue value = read_attribute(lock, object, name, kMaxBytes);
-  return value.texts.size() == 1 ? value.texts.front() : std::string();
+  return value.texts.size() == 1 ? value.texts.front().substr(0, value.texts.front().find('\0')) : std::string();
+}
+
+void drop_text_ends(std::vector<Attribute>& attributes) {
+  for (Attribute& attribute : attributes) {
+    AttributeValue& value = attribute.value;
+    if (value.kind != AttributeValue::Kind::text || !value.text_form.fixed) continue;
+    for (std::string& text : value.texts) text.resize(text.find_last_not_of('\0') + 1);
+  }
 }
 
 void write_attribute(const Lock& lock, hid_t object, const Attribute& attribute, AttributeStyle style) {

@@ -24,10 +24,16 @@ struct AttributeEntry {
 /// An object's attributes, in creation order where it is known, else by name.
 std::vector<AttributeEntry> list_attributes(const Lock& lock, hid_t object);
 
-/// Reads an attribute. Throws Error{corrupt}, also when it claims to be longer than `max_bytes`.
+/// Reads an attribute. Throws Error{corrupt}, also when it claims to be longer than `max_bytes`. A single text keeps
+/// the zero bytes it ends with, which are characters in netCDF.
 AttributeValue read_attribute(const Lock& lock, hid_t object, const std::string& name, std::uint64_t max_bytes);
 
-/// The single text of a string attribute; empty if there is no such attribute or it is no text.
+/// Outside netCDF zero bytes at the end of texts of a fixed width are terminators and padding, which no reader shows.
+/// Those inside stay: tools disagree whether a text ends there.
+void drop_text_ends(std::vector<Attribute>& attributes);
+
+/// The single text of a string attribute; empty if there is no such attribute or it is no text. It
+/// ends at a zero byte.
 std::string read_text_attribute(const Lock& lock, hid_t object, const char* name);
 
 /// How to store what a neutral value leaves open.

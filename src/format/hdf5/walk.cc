@@ -45,10 +45,17 @@ class Walk {
     records_.is_netcdf = records_.classic_model || H5Aexists(root.get(), "_NCProperties") > 0;
     root_is_ordered_ = is_ordered(root.get(), "cannot read the root group's properties");
     visit_group(std::move(root), "/", 0);
+    if (!records_.is_netcdf) drop_all_text_ends();
     return std::move(records_);
   }
 
  private:
+  void drop_all_text_ends() {
+    for (GroupRecord& group : records_.groups) drop_text_ends(group.attributes);
+    for (DatasetRecord& dataset : records_.datasets) drop_text_ends(dataset.attributes);
+    for (TypeRecord& type : records_.types) drop_text_ends(type.attributes);
+  }
+
   void visit_group(Hid group, const std::string& path, int depth) {
     if (depth > kMaxDepth)
       throw Error(Code::unsupported, fmt::format("groups are nested deeper than {}", kMaxDepth)).in(path);
