@@ -7,6 +7,7 @@
 #include "format/hdf5/format.h"
 #include "format/hdf5/native.h"
 #include "format/hdf5/pipeline.h"
+#include "format/hdf5/reference_fill.h"
 
 namespace chunkwise::hdf5 {
 namespace {
@@ -68,13 +69,21 @@ void check_linear(const ArrayMeta& meta) {
   }
 }
 
+void check_fill(const ArrayNative& native) {
+  const Lock lock;
+  if (has_reference_fill(lock, *native.file, native.path))
+    throw Error(Code::unsupported, "a fill value that refers to an object cannot be kept",
+                "leave the dataset out with --exclude");
+}
+
 }  // namespace
 
 void check(const Hierarchy& tree) {
   for (const ArrayNode& node : tree.arrays) {
     const auto* native = dynamic_cast<const ArrayNative*>(node.native.get());
-    if ((native != nullptr && native->null_space) || node.meta.storage == Storage::virtual_) continue;
     try {
+      if (native != nullptr && node.meta.dtype.refers) check_fill(*native);
+      if ((native != nullptr && native->null_space) || node.meta.storage == Storage::virtual_) continue;
       if (native != nullptr && node.meta.dtype.refers && native->meta.n_stored_chunks > 0) {
         const Lock lock;
         require_filters(lock, native->meta.codecs);

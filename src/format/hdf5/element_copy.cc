@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <optional>
 
@@ -171,6 +172,41 @@ void copy_elements(const ElementPlace& from, const ElementPlace& to, ObjectMap& 
     if (work.done)
       work.done(!parts.empty(), moved_bytes, static_cast<std::uint64_t>(product(chunk.shape)) * to.meta.dtype.bytes);
   }
+}
+
+void rehearse_elements(const ElementPlace& from, double& left_s) {
+  constexpr std::uint64_t kMostBytes = 32 << 20;
+  constexpr Index kMostElements = 1024;  // of a piece: the clock is asked in between
+  if (chunk_cache_bytes(from.meta) > kMostBytes) return;
+  if (from.meta.storage == Storage::chunked &&
+      ChunkTable::expected_seconds(from.meta.n_stored_chunks, from.meta.grid().n_chunks()) > left_s)
+    return;
+  const Lock lock;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto used_s = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+  const Hid source = open_with_cache(lock, from, chunk_cache_bytes(from.meta));
+  const MemoryForm form = form_of(lock, source.get(), from.meta);
+  const Presence presence(lock, from, source.get());
+  ElementBuffer buffer(kMostBytes);
+  const ChunkGrid grid = from.meta.grid();
+  for (Index i = 0; i < grid.n_chunks() && used_s() < left_s; ++i) {
+    std::vector<Box> boxes = presence.parts(grid.box(ChunkId{i}));
+    while (!boxes.empty() && used_s() < left_s) {
+      const Box box = boxes.back();
+      boxes.pop_back();
+      const auto n = product(box.shape);
+      if (n > kMostElements || !buffer.read(lock, source.get(), form, box, "cannot read " + from.meta.path)) {
+        for (const Box& half : halves(box)) boxes.push_back(half);
+        continue;
+      }
+      visit_references(form.form, buffer.data(), static_cast<std::size_t>(n),
+                       [&](ElementForm::Kind kind, const std::byte* at) {
+                         follow_reference(lock, from.file->id(), kind, at);
+                         return Kept::yes;
+                       });
+    }
+  }
+  left_s -= used_s();
 }
 
 void compare_elements(const ElementPlace& wanted, const ObjectPaths& wanted_paths, const ElementPlace& got,

@@ -13,12 +13,15 @@
 #include "format/hdf5/attribute_copy.h"
 #include "format/hdf5/native.h"
 #include "format/hdf5/reader.h"
+#include "format/hdf5/reference_fill.h"
 
 namespace chunkwise::hdf5 {
 namespace {
 
 // What the look at one file may spend on chunk indexes; one that needs more is walked in a child of its own, once.
 constexpr double kLocateSeconds = 0.3;
+// And on elements with lists or references. Damaged files that crash the library are small.
+constexpr double kElementSeconds = 0.3;
 
 constexpr char kDone = 'd';
 constexpr char kFailed = 'f';
@@ -137,6 +140,18 @@ bool rehearse_source(const Hdf5Reader& reader, const ArrayMeta& meta, double& le
   return true;
 }
 
+/// What this process reads later, when elements with lists or references are copied by the library.
+void rehearse_referring(const Lock& lock, const File& file, const ElementPlace& from, const ArrayNative& native,
+                        double& left_s) {
+  if (!from.meta.dtype.refers || native.null_space || left_s <= 0) return;
+  try {
+    has_reference_fill(lock, file, native.path);
+    if (from.meta.storage != Storage::virtual_ && from.meta.n_stored_chunks > 0) rehearse_elements(from, left_s);
+  } catch (const Error&) {
+    // Said again by whoever copies it; chunkadvise need not read the elements.
+  }
+}
+
 /// What the child does after the walk. Whatever else this process asks the library to read from a source belongs here
 /// too: each kind of thing in a function of its own. The answer is FirstLook::located, a digit per array.
 std::string rehearse(const Lock& lock, const File& file, const Hdf5Reader& reader) {
@@ -147,8 +162,11 @@ std::string rehearse(const Lock& lock, const File& file, const Hdf5Reader& reade
   }
   std::string located;
   double left_s = kLocateSeconds;
+  double elements_left_s = kElementSeconds;
   for (const ArrayNode& array : reader.tree().arrays) {
     rehearse_attributes(lock, file, dynamic_cast<const ArrayNative&>(*array.native).path, array.attributes);
+    const auto& native = dynamic_cast<const ArrayNative&>(*array.native);
+    rehearse_referring(lock, file, reader.place(array.meta.path), native, elements_left_s);
     located.push_back(rehearse_source(reader, array.meta, left_s) ? '1' : '0');
   }
   return located;
