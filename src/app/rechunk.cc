@@ -26,7 +26,7 @@ namespace chunkwise {
 namespace {
 
 /// What libraries and the allocator will still take once work starts: thread pools, metadata caches, indexes.
-constexpr std::uint64_t kLibraries_bytes = 5u << 20;
+constexpr std::uint64_t kLibraries_bytes = 4u << 20;
 /// A source chunk's address; a target chunk's place in the index that HDF5 builds, whose cache it bounds.
 constexpr std::uint64_t kBytesPerLocated = 24;
 constexpr std::uint64_t kBytesPerIndexed = 640;

@@ -16,7 +16,7 @@
 namespace chunkwise {
 namespace {
 
-constexpr std::uint64_t kPieceBytes = 8u << 20;
+constexpr std::uint64_t kPieceBytes = 64u << 20;
 constexpr std::uint64_t kBlockBytes = 1u << 20;
 constexpr std::uint64_t kSampledOf = 100;  // one block in so many
 
@@ -94,9 +94,6 @@ std::uint64_t copy_file(const std::string& source, const std::string& target,
     const std::uint64_t n = std::min(kPieceBytes, end - at);
     if (n == 0) break;
     pieces.copy(at, n);
-    // The device begins at once, so that little is left to wait for at the end.
-    static_cast<void>(
-        ::sync_file_range(to.get(), static_cast<off_t>(at), static_cast<off_t>(n), SYNC_FILE_RANGE_WRITE));
     at += n;
     progress(at);
   }

@@ -40,6 +40,23 @@ class Values {
   std::vector<std::byte> data_;
 };
 
+/// The form in which nothing of the attribute's texts is lost.
+MemoryForm best_form(const Lock& lock, hid_t attribute, hid_t type, hid_t space, const std::string& name,
+                     std::uint64_t max_bytes) {
+  MemoryForm as_lists = memory_form(lock, type);
+  MemoryForm as_texts = memory_form(lock, type, Texts::as_texts);
+  if (!as_texts.form.has_texts) return as_lists;
+  const std::string reading = "cannot read the attribute @" + name;
+  Values lists(lock, attribute, as_lists, space, reading, max_bytes);
+  Values texts(lock, attribute, as_texts, space, reading, max_bytes);
+  TextFacts facts;
+  look_at_texts(as_lists.form, lists.data().data(), as_texts.form, texts.data().data(), lists.n(), facts);
+  if (facts.contradict())
+    throw Error(Code::unsupported,
+                "an attribute with an empty text and one with a zero byte in it cannot be written by the HDF5 library");
+  return facts.best() == Texts::as_texts ? std::move(as_texts) : std::move(as_lists);
+}
+
 /// Drops the entries of a REFERENCE_LIST whose dataset was left out; returns how many are left.
 std::size_t keep_entries(const Lock& lock, const ElementForm& form, std::byte* data, std::size_t n,
                          ObjectMap& objects) {
@@ -89,8 +106,9 @@ void copy_attribute(const Lock& lock, hid_t source, hid_t target, const std::str
     const Hid from = owned(lock, H5Aopen(source, name.c_str(), H5P_DEFAULT), reading);
     const Hid source_type = owned(lock, H5Aget_type(from.get()), reading);
     const Hid type = types.in_target(lock, source_type.get());
-    const MemoryForm form = memory_form(lock, source_type.get());
     const Hid own_space = owned(lock, H5Aget_space(from.get()), reading);
+    const MemoryForm form =
+        best_form(lock, from.get(), source_type.get(), own_space.get(), name, objects.source_bytes());
     Hid kept_space;
     hid_t space = own_space.get();
     Values values(lock, from.get(), form, space, reading, objects.source_bytes());

@@ -123,9 +123,9 @@ class Compare {
   const ObjectPaths& got_paths_;
 };
 
-MemoryForm form_of(const Lock& lock, hid_t dataset, const ArrayMeta& meta) {
+MemoryForm form_of(const Lock& lock, hid_t dataset, const ArrayMeta& meta, Texts texts = Texts::as_lists) {
   const Hid type = owned(lock, H5Dget_type(dataset), "cannot read the type of " + meta.path);
-  return memory_form(lock, type.get());
+  return memory_form(lock, type.get(), texts);
 }
 
 Shape position_of(const Box& box, std::size_t element) {
@@ -144,11 +144,14 @@ void copy_elements(const ElementPlace& from, const ElementPlace& to, ObjectMap& 
   std::optional<Lock> lock(std::in_place);
   const Hid source = open_with_cache(*lock, from, chunk_cache_bytes(from.meta));
   const Hid target = open_with_cache(*lock, to, chunk_cache_bytes(to.meta));
-  const MemoryForm form = form_of(*lock, source.get(), from.meta);
+  const MemoryForm as_lists = form_of(*lock, source.get(), from.meta);
+  const MemoryForm as_texts = form_of(*lock, source.get(), from.meta, Texts::as_texts);
+  const bool has_texts = as_texts.form.has_texts;
   const Presence presence(*lock, from, source.get());
   lock.reset();
-  const std::uint64_t room = room_bytes(from.meta, to.meta, work.memory_bytes);
-  ElementBuffer buffer(room);
+  const std::uint64_t room = room_bytes(from.meta, to.meta, work.memory_bytes) / (has_texts ? 2 : 1);
+  ElementBuffer lists(room);
+  ElementBuffer texts(room);
   Index most_elements = product(to.meta.shape);
   const ChunkGrid grid = to.meta.grid();
   for (Index i = 0; i < grid.n_chunks() && !work.stop.stop_requested(); ++i) {
@@ -156,9 +159,27 @@ void copy_elements(const ElementPlace& from, const ElementPlace& to, ObjectMap& 
     std::uint64_t moved_bytes = 0;
     const auto copy = [&](const Box& box) {
       const Lock held;
-      if (!buffer.read(held, source.get(), form, box, "cannot read " + from.meta.path)) return false;
+      const std::string reading = "cannot read " + from.meta.path;
+      const auto n = static_cast<std::size_t>(product(box.shape));
+      if (!lists.read(held, source.get(), as_lists, box, reading)) return false;
+      TextFacts facts;
+      if (has_texts) {
+        if (!texts.read(held, source.get(), as_texts, box, reading)) return false;
+        look_at_texts(as_lists.form, lists.data(), as_texts.form, texts.data(), n, facts);
+        if (facts.contradict() && n > 1) return false;  // in smaller pieces each may have a form of its own
+        if (facts.contradict())
+          throw Error(
+              Code::unsupported,
+              fmt::format("the element ({}) of {} holds an empty text and one with a zero byte in it, which the "
+                          "HDF5 library cannot write together",
+                          to_string(box.origin), to.meta.path),
+              "leave the array out with --exclude");
+      }
+      const bool use_texts = facts.best() == Texts::as_texts;
+      const MemoryForm& form = use_texts ? as_texts : as_lists;
+      ElementBuffer& buffer = use_texts ? texts : lists;
       moved_bytes += buffer.size_bytes();
-      move_references(held, form.form, buffer.data(), static_cast<std::size_t>(product(box.shape)), objects);
+      move_references(held, form.form, buffer.data(), n, objects);
       const std::string writing = "cannot write " + to.meta.path;
       const BoxSpaces spaces = box_spaces(held, target.get(), box, writing);
       checked(

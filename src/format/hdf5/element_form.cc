@@ -49,14 +49,25 @@ MemoryForm list_form(const Lock& lock, MemoryForm&& base) {
   result.form.size_bytes = sizeof(hvl_t);
   result.form.has_lists = true;
   result.form.has_references = base.form.has_references;
+  result.form.has_texts = base.form.has_texts;
   result.form.base = own(std::move(base.form));
   return result;
 }
 
-MemoryForm array_form(const Lock& lock, hid_t type) {
+MemoryForm text_form(const Lock& lock, hid_t type) {
+  MemoryForm result;
+  result.type = owned(lock, H5Tcopy(type), kReading);
+  result.form.kind = ElementForm::Kind::text;
+  result.form.size_bytes = sizeof(char*);
+  result.form.has_lists = true;
+  result.form.has_texts = true;
+  return result;
+}
+
+MemoryForm array_form(const Lock& lock, hid_t type, Texts texts) {
   std::array<hsize_t, H5S_MAX_RANK> dims{};
   const int rank = checked(lock, H5Tget_array_dims2(type, dims.data()), kReading);
-  MemoryForm base = memory_form(lock, base_of(lock, type).get());
+  MemoryForm base = memory_form(lock, base_of(lock, type).get(), texts);
   MemoryForm result;
   result.type =
       owned(lock, H5Tarray_create2(base.type.get(), static_cast<unsigned>(rank), dims.data()), kMaking, Code::internal);
@@ -64,6 +75,7 @@ MemoryForm array_form(const Lock& lock, hid_t type) {
   result.form.size_bytes = H5Tget_size(result.type.get());
   result.form.n_base = result.form.size_bytes / std::max<std::size_t>(base.form.size_bytes, 1);
   result.form.has_lists = base.form.has_lists;
+  result.form.has_texts = base.form.has_texts;
   result.form.has_references = base.form.has_references;
   result.form.base = own(std::move(base.form));
   return result;
@@ -73,7 +85,7 @@ struct NameDeleter {
   void operator()(char* name) const { H5free_memory(name); }
 };
 
-MemoryForm compound_form(const Lock& lock, hid_t type) {
+MemoryForm compound_form(const Lock& lock, hid_t type, Texts texts) {
   MemoryForm result;
   result.form.kind = ElementForm::Kind::compound;
   const auto n_members = static_cast<unsigned>(checked(lock, H5Tget_nmembers(type), kReading));
@@ -81,9 +93,10 @@ MemoryForm compound_form(const Lock& lock, hid_t type) {
   std::size_t end_bytes = 0;
   for (unsigned i = 0; i < n_members; ++i) {
     const Hid member = owned(lock, H5Tget_member_type(type, i), kReading);
-    members.push_back(memory_form(lock, member.get()));
+    members.push_back(memory_form(lock, member.get(), texts));
     const ElementForm& form = members.back().form;
     result.form.has_lists |= form.has_lists;
+    result.form.has_texts |= form.has_texts;
     result.form.has_references |= form.has_references;
     end_bytes = aligned(end_bytes) + form.size_bytes;
   }
@@ -149,19 +162,19 @@ bool equal_lists(const ElementForm& form, const std::byte* a, const std::byte* b
 
 }  // namespace
 
-MemoryForm memory_form(const Lock& lock, hid_t type) {
+MemoryForm memory_form(const Lock& lock, hid_t type, Texts texts) {
   switch (H5Tget_class(type)) {
     case H5T_STRING:
       if (H5Tis_variable_str(type) <= 0) return plain_form(lock, type);
-      return list_form(lock, plain_form(lock, H5T_NATIVE_UCHAR));
+      return texts == Texts::as_texts ? text_form(lock, type) : list_form(lock, plain_form(lock, H5T_NATIVE_UCHAR));
     case H5T_VLEN:
-      return list_form(lock, memory_form(lock, base_of(lock, type).get()));
+      return list_form(lock, memory_form(lock, base_of(lock, type).get(), texts));
     case H5T_REFERENCE:
       return reference_form(lock, type);
     case H5T_ARRAY:
-      return array_form(lock, type);
+      return array_form(lock, type, texts);
     case H5T_COMPOUND:
-      return compound_form(lock, type);
+      return compound_form(lock, type, texts);
     default:
       return plain_form(lock, type);
   }
@@ -187,6 +200,46 @@ void visit_references(const ElementForm& form, std::byte* data, std::size_t n, c
           visit_references(*member.form, at + member.offset_bytes, 1, visit);
         break;
       case ElementForm::Kind::plain:
+      case ElementForm::Kind::text:
+        break;
+    }
+  }
+}
+
+void look_at_texts(const ElementForm& lists, const std::byte* as_lists, const ElementForm& texts,
+                   const std::byte* as_texts, std::size_t n, TextFacts& facts) {
+  if (!texts.has_texts) return;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::byte* const a = as_lists + i * lists.size_bytes;
+    const std::byte* const b = as_texts + i * texts.size_bytes;
+    switch (texts.kind) {
+      case ElementForm::Kind::text: {
+        hvl_t list{};
+        const char* text = nullptr;
+        std::memcpy(&list, a, sizeof list);
+        std::memcpy(&text, b, sizeof text);
+        if (text != nullptr && list.len == 0) facts.any_empty = true;
+        if (text != nullptr && std::strlen(text) != list.len) facts.any_zero_byte = true;
+        break;
+      }
+      case ElementForm::Kind::list: {
+        hvl_t x{};
+        hvl_t y{};
+        std::memcpy(&x, a, sizeof x);
+        std::memcpy(&y, b, sizeof y);
+        look_at_texts(*lists.base, static_cast<const std::byte*>(x.p), *texts.base, static_cast<const std::byte*>(y.p),
+                      std::min(x.len, y.len), facts);
+        break;
+      }
+      case ElementForm::Kind::array:
+        look_at_texts(*lists.base, a, *texts.base, b, texts.n_base, facts);
+        break;
+      case ElementForm::Kind::compound:
+        for (std::size_t m = 0; m < texts.members.size(); ++m)
+          look_at_texts(*lists.members[m].form, a + lists.members[m].offset_bytes, *texts.members[m].form,
+                        b + texts.members[m].offset_bytes, 1, facts);
+        break;
+      default:
         break;
     }
   }
@@ -201,6 +254,13 @@ bool equal_elements(const ElementForm& form, const std::byte* a, const std::byte
       return same(form.kind, a, b);
     case ElementForm::Kind::list:
       return equal_lists(form, a, b, same);
+    case ElementForm::Kind::text: {
+      const char* x = nullptr;
+      const char* y = nullptr;
+      std::memcpy(&x, a, sizeof x);
+      std::memcpy(&y, b, sizeof y);
+      return (x == nullptr) == (y == nullptr) && (x == nullptr || std::strcmp(x, y) == 0);
+    }
     case ElementForm::Kind::array:
       for (std::size_t i = 0; i < form.n_base; ++i)
         if (!equal_elements(*form.base, a + i * form.base->size_bytes, b + i * form.base->size_bytes, same))

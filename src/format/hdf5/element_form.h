@@ -14,7 +14,8 @@ namespace chunkwise::hdf5 {
 struct ElementForm {
   enum class Kind {
     plain,             // bytes that mean the same everywhere
-    list,              // hvl_t: variable-length lists, and variable-length texts too
+    list,              // hvl_t: variable-length lists, and variable-length texts if they are read so
+    text,              // char*: a variable-length text, null if there is none
     object_reference,  // hobj_ref_t
     region_reference,  // hdset_reg_ref_t
     compound,
@@ -31,7 +32,8 @@ struct ElementForm {
   std::unique_ptr<ElementForm> base;  // of a list or an array
   std::size_t n_base = 0;             // of an array
   bool has_references = false;        // at any depth, itself included
-  bool has_lists = false;
+  bool has_lists = false;             // or texts: memory beside the elements
+  bool has_texts = false;             // of Kind::text
 };
 
 /// A type for reading and writing, and its form.
@@ -40,9 +42,23 @@ struct MemoryForm {
   ElementForm form;
 };
 
-/// The memory form of a type. It is the type itself, except that variable-length texts are lists of bytes: so they keep
-/// zero bytes and the length they are stored with. Throws Error{unsupported} for references of a kind unknown here.
-MemoryForm memory_form(const Lock& lock, hid_t type);
+/// How variable-length texts are read and written: as lists of bytes they keep zero bytes and the length they are
+/// stored with, as texts the difference between an empty one and none.
+enum class Texts { as_lists, as_texts };
+
+/// The memory form of a type, which is the type itself but for its texts. Throws Error{unsupported} for references of a
+/// kind unknown here.
+MemoryForm memory_form(const Lock& lock, hid_t type, Texts texts = Texts::as_lists);
+
+/// What the texts among elements need, read in both forms.
+struct TextFacts {
+  bool any_empty = false;      // there, but without a byte: a list of none would become no text
+  bool any_zero_byte = false;  // ends before its length as a text
+  Texts best() const { return any_empty ? Texts::as_texts : Texts::as_lists; }
+  bool contradict() const { return any_empty && any_zero_byte; }
+};
+void look_at_texts(const ElementForm& lists, const std::byte* as_lists, const ElementForm& texts,
+                   const std::byte* as_texts, std::size_t n, TextFacts& facts);
 
 /// What becomes of one reference.
 enum class Kept { yes, no };
