@@ -366,10 +366,18 @@ def recorder():
 def record(t, source, target, arguments, name="record"):
     """A run killed half way, with all it asked of the disk in the file `name`."""
     environment = dict(os.environ, LD_PRELOAD=recorder(), RECORD_WRITES=str(t / name), RECORD_MATCH=".rechunk-")
-    process = start(t, source, target, *arguments, env=environment)
-    wait_for_checkpoints(t, process, target, 4)
-    process.kill()
-    process.communicate()
+    for n_checkpoints in (4, 2, 1):  # a fast machine is over soon
+        process = start(t, source, target, *arguments, env=environment)
+        wait_for_checkpoints(t, process, target, n_checkpoints)
+        process.kill()
+        process.communicate()
+        unfinished, journal = leftovers(t.dir, target)
+        if journal is not None and process.returncode != 0:
+            return
+        for path in (unfinished, journal, t / target, t / name):
+            if path is not None and path.exists():
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+    raise harness.Skip("the work is over before a checkpoint can be caught")
 
 
 def entries(path):

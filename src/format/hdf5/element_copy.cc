@@ -77,6 +77,15 @@ void in_pieces(const Box& box, Index& most_elements, const Piece& piece, const A
   for (const Box& part : parts) in_pieces(part, most_elements, piece, meta, room);
 }
 
+/// H5Sencode got a further parameter with 1.12; the older form still has a name there.
+herr_t encode_space(hid_t space, void* encoded, std::size_t* size_bytes) {
+#if H5_VERSION_GE(1, 12, 0)
+  return H5Sencode1(space, encoded, size_bytes);
+#else
+  return H5Sencode(space, encoded, size_bytes);
+#endif
+}
+
 class Compare {
  public:
   Compare(const Lock& lock, const File& wanted, const ObjectPaths& wanted_paths, const File& got,
@@ -110,9 +119,9 @@ class Compare {
     std::memcpy(&bytes, at, sizeof bytes);
     const Hid space = owned(lock_, H5Rget_region(file.id(), H5R_DATASET_REGION, &bytes), kWhat);
     std::size_t size_bytes = 0;
-    checked(lock_, H5Sencode(space.get(), nullptr, &size_bytes), kWhat);
+    checked(lock_, encode_space(space.get(), nullptr, &size_bytes), kWhat);
     std::vector<unsigned char> encoded(size_bytes);
-    checked(lock_, H5Sencode(space.get(), encoded.data(), &size_bytes), kWhat);
+    checked(lock_, encode_space(space.get(), encoded.data(), &size_bytes), kWhat);
     return encoded;
   }
 
