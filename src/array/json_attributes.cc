@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "array/base64.h"
+#include "base/base64.h"
 #include "array/scalar.h"
 #include "base/checked.h"
 #include "base/error.h"

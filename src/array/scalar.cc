@@ -11,9 +11,10 @@
 #include <optional>
 #include <string>
 
-#include "array/base64.h"
 #include "array/json_fields.h"
+#include "base/base64.h"
 #include "base/error.h"
+#include "base/half.h"
 #include "base/json.h"
 
 namespace chunkwise {
@@ -176,34 +177,6 @@ bool fill_from_text(const std::string& text, const DType& dtype, MutableByteView
 }
 
 }  // namespace
-
-double half_to_double(std::uint16_t half) {
-  const int exponent = (half >> 10) & 0x1F;
-  const int mantissa = half & 0x3FF;
-  const std::uint64_t sign = static_cast<std::uint64_t>(half >> 15) << 63;
-  if (exponent == 0x1F) {
-    return std::bit_cast<double>(sign | (std::uint64_t{0x7FF} << 52) | (static_cast<std::uint64_t>(mantissa) << 42));
-  }
-  const double magnitude = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(mantissa + 1024, exponent - 15 - 10);
-  return sign != 0 ? -magnitude : magnitude;
-}
-
-std::uint16_t double_to_half(double value) {
-  const auto bits = std::bit_cast<std::uint64_t>(value);
-  const auto sign = static_cast<std::uint16_t>(bits >> 63 << 15);
-  if (std::isnan(value)) {
-    const auto mantissa = static_cast<std::uint16_t>((bits >> 42) & 0x3FF);
-    return static_cast<std::uint16_t>(sign | 0x7C00 | (mantissa == 0 ? 0x200 : mantissa));
-  }
-  const double magnitude = std::abs(value);
-  if (magnitude >= 65520.0) return static_cast<std::uint16_t>(sign | 0x7C00);
-  // Scaled so that the last place of the result is 1; rint rounds ties to even, and a carry moves into the exponent.
-  if (magnitude < 0x1p-14) return static_cast<std::uint16_t>(sign | static_cast<int>(std::rint(magnitude * 0x1p24)));
-  int exponent = 0;
-  std::frexp(magnitude, &exponent);  // magnitude = m * 2^exponent, m in [0.5, 1)
-  const int mantissa = static_cast<int>(std::rint(std::ldexp(magnitude, 11 - exponent)));  // 1024 ... 2048
-  return static_cast<std::uint16_t>(sign | (((exponent + 14) << 10) + mantissa - 1024));
-}
 
 bool element_from_json(const Json& value, const DType& dtype, Rounding rounding, MutableByteView out) {
   switch (dtype.kind) {

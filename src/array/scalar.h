@@ -10,10 +10,6 @@
 
 namespace chunkwise {
 
-/// An IEEE half as a double (exact), and the nearest half of a double (ties to even, beyond the range infinity).
-double half_to_double(std::uint16_t half);
-std::uint16_t double_to_half(double value);
-
 enum class Rounding {
   exact,    // only values that the type holds exactly: 0.1 is no f4
   nearest,  // floats are rounded; integers must still be exact

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "array/base64.h"
+#include "base/base64.h"
 #include "base/json.h"
 
 namespace chunkwise::zarr3 {

@@ -8,7 +8,8 @@
 #include <limits>
 
 #include "../base/throws_code.h"
-#include "array/base64.h"
+#include "base/base64.h"
+#include "base/half.h"
 #include "base/json.h"
 
 namespace chunkwise {

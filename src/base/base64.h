@@ -1,4 +1,4 @@
-// Base64, as Zarr metadata spells bytes.
+// Base64, as JSON spells bytes.
 #pragma once
 
 #include <optional>
