@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <limits>
 #include <optional>
 
@@ -13,79 +12,10 @@
 namespace chunkwise {
 namespace {
 
-// "0", "17", but not "", "007" or "-1"; below `count`.
-std::optional<Index> parse_index(std::string_view text, Index count) {
-  Index value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool canonical = !text.empty() && text.front() != '-' && (text.size() == 1 || text.front() != '0');
-  if (error != std::errc{} || end != text.data() + text.size() || !canonical || value >= count) return std::nullopt;
-  return value;
-}
-
-// True if `name` is one index for each axis, separated by dots.
-bool is_dotted_index(std::string_view name, const Shape& counts) {
-  for (int axis = 0; axis < counts.rank(); ++axis) {
-    const auto dot = axis + 1 < counts.rank() ? name.find('.') : name.size();
-    if (dot == std::string_view::npos || !parse_index(name.substr(0, dot), counts[axis])) return false;
-    name.remove_prefix(std::min(dot + 1, name.size()));
-  }
-  return true;
-}
-
-std::vector<Store::Entry> list_children(const Store& store, std::string_view prefix) {
-  if (!prefix.empty()) prefix.remove_suffix(1);
-  return store.list(prefix);
-}
-
-class Counter {
- public:
-  Counter(const Store& store, const Shape& counts) : store_(store), counts_(counts) {}
-
-  // A chunk that is a directory is no chunk that was never written.
-  void add(const std::string& prefix, const Store::Entry& entry) {
-    if (entry.is_prefix) throw Error(Code::corrupt, "a directory stands where a chunk is due").in(prefix + entry.name);
-    add(prefix + entry.name);
-  }
-
-  void add(const std::string& key) {
-    if (const auto size = store_.size_bytes(key)) {
-      ++found_.count;
-      found_.bytes += *size;
-    }
-  }
-
-  void dotted(const std::string& prefix, std::string_view mark) {
-    for (const Store::Entry& entry : list_children(store_, prefix)) {
-      const std::string_view name = entry.name;
-      if (name.substr(0, mark.size()) != mark) continue;
-      if (is_dotted_index(name.substr(mark.size()), counts_)) add(prefix, entry);
-    }
-  }
-
-  void nested(const std::string& prefix, int axis) {
-    const bool last = axis + 1 == counts_.rank();
-    for (const Store::Entry& entry : list_children(store_, prefix)) {
-      if (!parse_index(entry.name, counts_[axis])) continue;
-      if (last) {
-        add(prefix, entry);
-      } else if (entry.is_prefix) {
-        nested(prefix + entry.name + "/", axis + 1);
-      }
-    }
-  }
-
-  const StoredChunks& found() const { return found_; }
-
- private:
-  const Store& store_;
-  const Shape& counts_;
-  StoredChunks found_;
-};
-
 class ObjectSource final : public ArraySource {
  public:
-  ObjectSource(std::shared_ptr<const Store> store, ArrayMeta meta, ChunkKeys keys)
-      : ArraySource(std::move(meta)), store_(std::move(store)), keys_(std::move(keys)) {
+  ObjectSource(std::shared_ptr<const Store> store, ArrayMeta meta, ObjectChunks chunks)
+      : ArraySource(std::move(meta)), store_(std::move(store)), chunks_(std::move(chunks)) {
     // Of an array nobody can decode there is no telling how large a chunk may be; nobody will read it either.
     max_stored_bytes_ = meta_.unsupported.empty()
                             ? CodecChain(meta_.codecs, meta_.dtype.bytes).max_stored_bytes(meta_.chunk_bytes())
@@ -93,15 +23,15 @@ class ObjectSource final : public ArraySource {
   }
 
   ChunkRef locate(ChunkId id) const override {
-    const std::string key = keys_.key(grid_.coords(id));
+    const std::string key = key_of(id);
     try {
-      const auto size = store_->size_bytes(key);
-      if (!size) return Absent{};
-      if (*size > max_stored_bytes_) {
-        throw Error(Code::corrupt,
-                    fmt::format("the stored chunk has {} bytes where at most {} are due", *size, max_stored_bytes_));
+      const StoredChunks::Size size = size_of(id, key);
+      if (size.is_absent) return Absent{};
+      if (size.bytes > max_stored_bytes_) {
+        throw Error(Code::corrupt, fmt::format("the stored chunk has {} bytes where at most {} are due", size.bytes,
+                                               max_stored_bytes_));
       }
-      return StoredAt{0, *size, 0};
+      return StoredAt{0, size.bytes, 0};
     } catch (Error& error) {
       throw error.in(place(id, key));
     }
@@ -109,30 +39,61 @@ class ObjectSource final : public ArraySource {
 
   void read(std::span<const ChunkId> ids, ReadBatch& batch) const override {
     batch.chunks.clear();
+    Bytes block;
+    if (!batch.blocks.empty()) block = std::move(batch.blocks.front());
     batch.blocks.clear();
+    std::vector<ChunkRef> places;
+    places.reserve(ids.size());
+    std::size_t total_bytes = 0;
     for (const ChunkId id : ids) {
-      const std::string key = keys_.key(grid_.coords(id));
-      try {
-        auto bytes = store_->read(key, max_stored_bytes_);
-        if (!bytes) {
-          batch.chunks.push_back({{}, 0, true});
-          continue;
-        }
-        batch.chunks.push_back({bytes->view(), 0, false});
-        batch.blocks.push_back(std::move(*bytes));
-      } catch (Error& error) {
-        throw error.in(place(id, key));
-      }
+      places.push_back(locate(id));
+      if (const auto* stored = std::get_if<StoredAt>(&places.back())) total_bytes += stored->length_bytes;
     }
+    block.resize_discard(total_bytes);
+    std::size_t offset = 0;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const auto* stored = std::get_if<StoredAt>(&places[i]);
+      if (stored == nullptr) {
+        batch.chunks.push_back({{}, 0, true});
+        continue;
+      }
+      const MutableByteView bytes = block.span().subspan(offset, stored->length_bytes);
+      const std::string key = key_of(ids[i]);
+      try {
+        read_object(key, bytes);
+      } catch (Error& error) {
+        throw error.in(place(ids[i], key));
+      }
+      batch.chunks.push_back({bytes, 0, false});
+      offset += bytes.size();
+    }
+    batch.blocks.push_back(std::move(block));
   }
 
  private:
+  StoredChunks::Size size_of(ChunkId id, const std::string& key) const {
+    if (chunks_.stored) {
+      if (const auto known = chunks_.stored->size_of(id)) return *known;
+    }
+    const auto size = store_->size_bytes(key);
+    return size ? StoredChunks::Size{false, *size} : StoredChunks::Size{true, 0};
+  }
+
+  void read_object(const std::string& key, MutableByteView bytes) const {
+    const std::unique_ptr<Object> object = store_->open(key);
+    if (object && object->size_bytes() == bytes.size()) return object->read(0, bytes);
+    const std::string now = object ? fmt::format("has {} bytes", object->size_bytes()) : "is gone";
+    throw Error(Code::corrupt, fmt::format("the stored chunk {}, {} bytes were there before", now, bytes.size()),
+                "something changes the dataset; wait until it is done");
+  }
+
+  std::string key_of(ChunkId id) const { return chunks_.keys.key(grid_.coords(id)); }
   std::string place(ChunkId id, const std::string& key) const {
     return fmt::format("chunk {} of {} (key {})", linear(id), meta_.path, key);
   }
 
   std::shared_ptr<const Store> store_;
-  ChunkKeys keys_;
+  ObjectChunks chunks_;
   std::size_t max_stored_bytes_ = 0;
 };
 
@@ -157,16 +118,17 @@ class ObjectSink final : public ArraySink {
   ChunkKeys keys_;
 };
 
-[[noreturn]] void no_such_array(const std::string& path, const std::map<std::string, ChunkKeys>& keys) {
+template <typename Value>
+[[noreturn]] void no_such_array(const std::string& path, const std::map<std::string, Value>& arrays) {
   std::vector<std::string> known;
-  for (const auto& [name, unused] : keys) known.push_back(name);
+  for (const auto& [name, unused] : arrays) known.push_back(name);
   throw Error(Code::not_found, fmt::format("no array {}", path), suggest(path, known));
 }
 
 class ObjectReader final : public Reader {
  public:
-  ObjectReader(std::shared_ptr<Store> store, Hierarchy tree, std::map<std::string, ChunkKeys> keys)
-      : store_(std::move(store)), tree_(std::move(tree)), keys_(std::move(keys)) {
+  ObjectReader(std::shared_ptr<Store> store, Hierarchy tree, std::map<std::string, ObjectChunks> chunks)
+      : store_(std::move(store)), tree_(std::move(tree)), chunks_(std::move(chunks)) {
     for (const ArrayNode& node : tree_.arrays) nodes_.emplace(node.meta.path, &node);
   }
 
@@ -174,15 +136,15 @@ class ObjectReader final : public Reader {
 
   std::unique_ptr<ArraySource> open_array(const std::string& path) const override {
     const auto node = tree_.nameless ? nodes_.begin() : nodes_.find(path);
-    if (node == nodes_.end()) no_such_array(path, keys_);
-    return std::make_unique<ObjectSource>(store_, node->second->meta, keys_.at(node->first));
+    if (node == nodes_.end()) no_such_array(path, chunks_);
+    return std::make_unique<ObjectSource>(store_, node->second->meta, chunks_.at(node->first));
   }
 
  private:
   std::shared_ptr<Store> store_;
   Hierarchy tree_;
   std::map<std::string, const ArrayNode*> nodes_;
-  std::map<std::string, ChunkKeys> keys_;
+  std::map<std::string, ObjectChunks> chunks_;
 };
 
 class ObjectWriter final : public Writer {
@@ -218,33 +180,9 @@ class ObjectWriter final : public Writer {
 
 }  // namespace
 
-std::string ChunkKeys::key(const Shape& coords) const {
-  std::string key = prefix;
-  if (marked) key += 'c';
-  if (coords.rank() == 0 && !marked) key += '0';
-  for (int axis = 0; axis < coords.rank(); ++axis) {
-    if (axis > 0 || marked) key += separator;
-    key += std::to_string(coords[axis]);
-  }
-  return key;
-}
-
-StoredChunks count_chunks(const Store& store, const ChunkKeys& keys, const ChunkGrid& grid) {
-  Counter counter(store, grid.counts());
-  if (grid.n_chunks() == 0) return {};
-  if (grid.array().rank() == 0) {
-    counter.add(keys.key(Shape()));
-  } else if (keys.separator == '.') {
-    counter.dotted(keys.prefix, keys.marked ? "c." : "");
-  } else {
-    counter.nested(keys.prefix + (keys.marked ? "c/" : ""), 0);
-  }
-  return counter.found();
-}
-
 std::unique_ptr<Reader> make_object_reader(std::shared_ptr<Store> store, Hierarchy tree,
-                                           std::map<std::string, ChunkKeys> keys) {
-  return std::make_unique<ObjectReader>(std::move(store), std::move(tree), std::move(keys));
+                                           std::map<std::string, ObjectChunks> chunks) {
+  return std::make_unique<ObjectReader>(std::move(store), std::move(tree), std::move(chunks));
 }
 
 std::unique_ptr<Writer> make_object_writer(std::shared_ptr<Store> store, const Hierarchy& tree,

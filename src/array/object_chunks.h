@@ -7,33 +7,24 @@
 #include <utility>
 #include <vector>
 
+#include "array/chunk_keys.h"
 #include "array/dataset.h"
 #include "array/hierarchy.h"
+#include "array/stored_chunks.h"
 #include "store/store.h"
 
 namespace chunkwise {
 
-/// How chunk keys are spelled: "a/b/" + "0.3.1", or "a/b/" + "c/0/3/1".
-struct ChunkKeys {
-  std::string prefix;    // of the array: "a/b/", or empty at the root
-  bool marked = false;   // the indices follow a "c" (Zarr v3 default encoding)
-  char separator = '.';  // '.' or '/'
-
-  std::string key(const Shape& coords) const;
+/// The chunks of an array that was found.
+struct ObjectChunks {
+  ChunkKeys keys;
+  std::shared_ptr<const StoredChunks> stored;
 };
 
-/// What a listing of the store finds of an array.
-struct StoredChunks {
-  Index count = 0;
-  std::uint64_t bytes = 0;
-};
-
-/// Lists the chunk objects of the grid; objects of other names are not counted. Throws Error{io}.
-StoredChunks count_chunks(const Store& store, const ChunkKeys& keys, const ChunkGrid& grid);
-
-/// A reader over a tree that was read already. `keys` holds the keys of every array by its path.
+/// A reader over a tree that was read already, with the chunks of every array by its path. A chunk is expected to stay
+/// as it was listed: reading one that is gone or has another size is an error.
 std::unique_ptr<Reader> make_object_reader(std::shared_ptr<Store> store, Hierarchy tree,
-                                           std::map<std::string, ChunkKeys> keys);
+                                           std::map<std::string, ObjectChunks> chunks);
 
 /// An object to be written last.
 using HeldObject = std::pair<std::string, std::string>;  // key, content

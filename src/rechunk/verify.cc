@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "codec/chain.h"
-#include "rechunk/for_each_index.h"
+#include "base/for_each_index.h"
 
 namespace chunkwise {
 namespace {

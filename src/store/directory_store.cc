@@ -133,6 +133,7 @@ class DirectoryStore final : public Store {
   }
 
   std::vector<Entry> list(std::string_view prefix) const override;
+  void list_sizes(std::string_view prefix, const std::function<void(const SizedEntry&)>& found) const override;
 
   void sync() override {
     const Descriptor fd = resolve(".", O_RDONLY | O_DIRECTORY, 0);
@@ -161,6 +162,8 @@ class DirectoryStore final : public Store {
   Descriptor resolve_and_look(const std::string& key, int flags, mode_t mode) const;
   void require_inside(int fd, const std::string& key) const;
   void make_prefixes(std::string_view key);
+  template <typename Found>
+  void for_each_name(std::string_view prefix, const Found& found) const;
   bool is_listed(const dirent& entry, const std::string& key, bool& is_prefix) const;
 
   std::string root_;
@@ -274,30 +277,55 @@ bool DirectoryStore::is_listed(const dirent& entry, const std::string& key, bool
   return is_prefix || S_ISREG(status.st_mode);
 }
 
-std::vector<Store::Entry> DirectoryStore::list(std::string_view prefix) const {
+/// Calls found(entry, descriptor of the folder) for all that lies in a folder.
+template <typename Found>
+void DirectoryStore::for_each_name(std::string_view prefix, const Found& found) const {
   if (!prefix.empty()) check_key(prefix, root_);
   const std::string path = path_of(prefix);
   Descriptor fd = resolve(prefix.empty() ? "." : prefix, O_RDONLY | O_DIRECTORY, 0);
-  if (!fd) return {};
+  if (!fd) return;
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(fd.get()), ::closedir);
   if (!directory) posix::throw_io("list", path, errno);
-  fd.release();
-
-  std::vector<Entry> entries;
+  const int folder = fd.release();
   for (;;) {
     errno = 0;
-    const dirent* const found = ::readdir(directory.get());
-    if (found == nullptr) {
+    const dirent* const entry = ::readdir(directory.get());
+    if (entry == nullptr) {
       if (errno != 0) posix::throw_io("list", path, errno);
       break;
     }
-    Entry entry{found->d_name, false};
-    if (entry.name == "." || entry.name == "..") continue;
-    const std::string key = prefix.empty() ? entry.name : fmt::format("{}/{}", prefix, entry.name);
-    if (is_listed(*found, key, entry.is_prefix)) entries.push_back(std::move(entry));
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") found(*entry, folder);
   }
+}
+
+std::vector<Store::Entry> DirectoryStore::list(std::string_view prefix) const {
+  std::vector<Entry> entries;
+  for_each_name(prefix, [&](const dirent& found, int) {
+    Entry entry{found.d_name, false};
+    const std::string key = prefix.empty() ? entry.name : fmt::format("{}/{}", prefix, entry.name);
+    if (is_listed(found, key, entry.is_prefix)) entries.push_back(std::move(entry));
+  });
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.name < b.name; });
   return entries;
+}
+
+void DirectoryStore::list_sizes(std::string_view prefix, const std::function<void(const SizedEntry&)>& found) const {
+  for_each_name(prefix, [&](const dirent& entry, int folder) {
+    if (entry.d_type == DT_DIR) return found({entry.d_name, true, 0});
+    const std::string key = prefix.empty() ? entry.d_name : fmt::format("{}/{}", prefix, entry.d_name);
+    struct stat status {};
+    if (::fstatat(folder, entry.d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (means_absent(errno)) return;  // gone since
+      posix::throw_io("examine", path_of(key), errno);
+    }
+    if (S_ISREG(status.st_mode)) return found({entry.d_name, false, static_cast<std::uint64_t>(status.st_size)});
+    // Links are followed only where that is allowed; what is neither object nor prefix is not listed.
+    bool is_prefix = false;
+    if (!is_listed(entry, key, is_prefix)) return;
+    if (is_prefix) return found({entry.d_name, true, 0});
+    if (const auto size = size_bytes(key)) found({entry.d_name, false, *size});
+  });
 }
 
 }  // namespace

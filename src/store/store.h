@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,13 @@ class Store {
   virtual void write(std::string_view key, ByteView bytes) = 0;
   /// Direct children of a prefix ("" is the root), sorted by name; empty if there is none.
   virtual std::vector<Entry> list(std::string_view prefix) const = 0;
+  struct SizedEntry {
+    std::string_view name;
+    bool is_prefix = false;
+    std::uint64_t size_bytes = 0;  // of objects
+  };
+  /// The same in any order, with sizes, without keeping them.
+  virtual void list_sizes(std::string_view prefix, const std::function<void(const SizedEntry&)>& found) const = 0;
   /// Makes everything written durable.
   virtual void sync() = 0;
 };

@@ -52,7 +52,7 @@ class TreeReader {
     complete_tree(tree_);
     hints_.apply(tree_);
     collect_dimensions(tree_);
-    return make_object_reader(store_, std::move(tree_), std::move(keys_));
+    return make_object_reader(store_, std::move(tree_), std::move(chunks_));
   }
 
  private:
@@ -228,22 +228,22 @@ class TreeReader {
     keys.prefix = node.empty() ? "" : node + "/";
     keys.separator = parsed.native.separator == 0 ? '.' : parsed.native.separator;
     const ChunkGrid grid = meta.grid();
-    StoredChunks stored = count_chunks(*store_, keys, grid);
-    if (stored.count == 0 && parsed.native.separator == 0 && meta.shape.rank() > 1) {
+    auto stored = std::make_shared<const StoredChunks>(list_chunks(*store_, keys, grid));
+    if (stored->count() == 0 && parsed.native.separator == 0 && meta.shape.rank() > 1) {
       // Early stores with nested keys do not say so.
       ChunkKeys nested = keys;
       nested.separator = '/';
-      const StoredChunks found = count_chunks(*store_, nested, grid);
-      if (found.count > 0) {
+      auto found = std::make_shared<const StoredChunks>(list_chunks(*store_, nested, grid));
+      if (found->count() > 0) {
         keys = nested;
-        stored = found;
+        stored = std::move(found);
         parsed.native.separator = '/';
         parsed.native.separator_found = true;
       }
     }
-    meta.n_stored_chunks = stored.count;
-    meta.stored_bytes = stored.bytes;
-    keys_[meta.path] = keys;
+    meta.n_stored_chunks = stored->count();
+    meta.stored_bytes = stored->bytes();
+    chunks_[meta.path] = {keys, std::move(stored)};
   }
 
   // What a never-written element is, and whether that is also the value that masks.
@@ -308,7 +308,7 @@ class TreeReader {
   std::map<std::string, Documents> nodes_;
   HintsRead hints_;
   Hierarchy tree_;
-  std::map<std::string, ChunkKeys> keys_;
+  std::map<std::string, ObjectChunks> chunks_;
 };
 
 }  // namespace

@@ -58,7 +58,7 @@ class TreeReader {
     complete_tree(tree_);
     hints_.apply(tree_);
     collect_dimensions(tree_);
-    return make_object_reader(store_, std::move(tree_), std::move(keys_));
+    return make_object_reader(store_, std::move(tree_), std::move(chunks_));
   }
 
  private:
@@ -151,11 +151,12 @@ class TreeReader {
     keys.prefix = node.empty() ? "" : node + "/";
     keys.marked = !parsed.native.v2_keys;
     keys.separator = parsed.native.separator == 0 ? '/' : parsed.native.separator;
-    keys_[path] = keys;
+    ObjectChunks& chunks = chunks_[path];
+    chunks.keys = keys;
     if (parsed.has_keys) {
-      const StoredChunks stored = count_chunks(*store_, keys, meta.grid());
-      meta.n_stored_chunks = stored.count;
-      meta.stored_bytes = stored.bytes;
+      chunks.stored = std::make_shared<const StoredChunks>(list_chunks(*store_, keys, meta.grid()));
+      meta.n_stored_chunks = chunks.stored->count();
+      meta.stored_bytes = chunks.stored->bytes();
     }
     const Json* fill = hints_.fill(hint_path);
     const bool is_zero = std::all_of(meta.fill.begin(), meta.fill.end(), [](std::byte b) { return b == std::byte{0}; });
@@ -196,7 +197,7 @@ class TreeReader {
   bool alone_ = false;
   HintsRead hints_;
   Hierarchy tree_;
-  std::map<std::string, ChunkKeys> keys_;
+  std::map<std::string, ObjectChunks> chunks_;
 };
 
 }  // namespace

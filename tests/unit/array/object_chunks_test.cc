@@ -43,16 +43,16 @@ TEST_CASE("Only chunks are counted") {
   }
   const auto store = open_directory_store(scratch.path());
   const ChunkGrid grid({4, 6}, {2, 3});
-  const StoredChunks dotted = count_chunks(*store, {"dot/", false, '.'}, grid);
-  CHECK(dotted.count == 2);
-  CHECK(dotted.bytes == 10);
-  REQUIRE_ERROR(count_chunks(*store, {"nest/", true, '/'}, grid), Code::corrupt, "nest/c/1/0");
+  const StoredChunks dotted = list_chunks(*store, {"dot/", false, '.'}, grid);
+  CHECK(dotted.count() == 2);
+  CHECK(dotted.bytes() == 10);
+  REQUIRE_ERROR(list_chunks(*store, {"nest/", true, '/'}, grid), Code::corrupt, "nest/c/1/0");
   std::filesystem::remove_all(scratch / "nest/c/1/0");
-  CHECK(count_chunks(*store, {"nest/", true, '/'}, grid).count == 2);
-  CHECK(count_chunks(*store, {"none/", true, '/'}, grid).count == 0);
-  CHECK(count_chunks(*store, {"dot/", false, '.'}, ChunkGrid({0, 6}, {2, 3})).count == 0);
+  CHECK(list_chunks(*store, {"nest/", true, '/'}, grid).count() == 2);
+  CHECK(list_chunks(*store, {"none/", true, '/'}, grid).count() == 0);
+  CHECK(list_chunks(*store, {"dot/", false, '.'}, ChunkGrid({0, 6}, {2, 3})).count() == 0);
   std::filesystem::create_directory(scratch / "dot/1.0");
-  REQUIRE_ERROR(count_chunks(*store, {"dot/", false, '.'}, grid), Code::corrupt, "dot/1.0");
+  REQUIRE_ERROR(list_chunks(*store, {"dot/", false, '.'}, grid), Code::corrupt, "dot/1.0");
 }
 
 TEST_CASE("Chunks are written and read, absent ones are absent") {
@@ -73,7 +73,11 @@ TEST_CASE("Chunks are written and read, absent ones are absent") {
   CHECK(testing::n_entries(scratch / "v/c") == 1);
 
   write_file(scratch / "v/c/0/1", std::string(1000, 'x'));
-  const auto reader = make_object_reader(open_directory_store(scratch.path()), tree_of("/v"), keys);
+  const std::shared_ptr<Store> store = open_directory_store(scratch.path());
+  const auto stored =
+      std::make_shared<const StoredChunks>(list_chunks(*store, keys.at("/v"), ChunkGrid({4, 6}, {2, 3})));
+  const bool listed = GENERATE(true, false);
+  const auto reader = make_object_reader(store, tree_of("/v"), {{"/v", {keys.at("/v"), listed ? stored : nullptr}}});
   const auto source = reader->open_array("/v");
   CHECK(std::holds_alternative<Absent>(source->locate(ChunkId{0})));
   CHECK(std::get<StoredAt>(source->locate(ChunkId{3})).length_bytes == 24);
@@ -85,12 +89,18 @@ TEST_CASE("Chunks are written and read, absent ones are absent") {
   CHECK(as_text(batch.chunks[0].bytes) == "123456789012345678901234");
   CHECK(batch.chunks[1].absent);
   REQUIRE_ERROR(source->read(std::vector<ChunkId>{ChunkId{1}}, batch), Code::corrupt, "chunk 1 of /v");
+
+  if (!listed) return;
+  write_file(scratch / "v/c/1/1", "shorter");
+  REQUIRE_ERROR(source->read(ids, batch), Code::corrupt, "has 7 bytes, 24 bytes were there before");
+  std::filesystem::remove(scratch / "v/c/1/1");
+  REQUIRE_ERROR(source->read(ids, batch), Code::corrupt, "is gone");
 }
 
 TEST_CASE("The only array of a nameless dataset answers to any path") {
   const ScratchDirectory scratch;
-  const auto reader =
-      make_object_reader(open_directory_store(scratch.path()), tree_of("/v", true), {{"/v", {"", false, '.'}}});
+  const auto reader = make_object_reader(open_directory_store(scratch.path()), tree_of("/v", true),
+                                         {{"/v", {{"", false, '.'}, nullptr}}});
   CHECK(reader->open_array("/another")->meta().path == "/v");
 }
 
