@@ -12,8 +12,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/base64.h"
 #include "array/scalar.h"
+#include "base/base64.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/json.h"

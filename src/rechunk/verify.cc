@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "codec/chain.h"
 #include "base/for_each_index.h"
+#include "codec/chain.h"
 
 namespace chunkwise {
 namespace {
