@@ -62,8 +62,8 @@ std::string codec_list() {
 /// Keeps the allocator from holding what was given back: the memory promise is about the whole process.
 void bound_allocator() {
   mallopt(M_ARENA_MAX, 2);
-  mallopt(M_MMAP_THRESHOLD, 256 * 1024);
-  mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
+  mallopt(M_MMAP_THRESHOLD, 1024 * 1024);
+  mallopt(M_TRIM_THRESHOLD, 4 * 1024 * 1024);
 }
 
 /// Turns SIGINT, SIGTERM and SIGHUP into a stop request; a second one ends the process at once.
