@@ -138,6 +138,12 @@ bool is_run(const Shape& array, const Shape& chunk) {
 
 }  // namespace
 
+std::uint64_t most_bytes(const ChunkRef& chunk) {
+  if (const auto* stored = std::get_if<StoredAt>(&chunk)) return stored->length_bytes;
+  const auto* unlocated = std::get_if<Unlocated>(&chunk);
+  return unlocated != nullptr ? unlocated->max_bytes : 0;
+}
+
 std::unique_ptr<ArraySource> cut_linear(const ArraySource& contiguous, const Shape& chunk) {
   ArrayMeta meta = contiguous.meta();
   CHUNKWISE_CHECK(meta.storage != Storage::chunked && meta.codecs.empty() && !meta.pads_edges);

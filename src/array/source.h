@@ -20,7 +20,15 @@ struct StoredAt {
   std::uint64_t length_bytes = 0;
   std::uint32_t skipped_codecs = 0;  // bit i: codec i not applied
 };
-using ChunkRef = std::variant<Absent, StoredAt>;
+/// Only reading tells whether it is there, see EncodedChunk::absent; it has at most so many bytes. For stores where the
+/// question costs as much as the answer.
+struct Unlocated {
+  std::uint64_t max_bytes = 0;
+};
+using ChunkRef = std::variant<Absent, StoredAt, Unlocated>;
+
+/// What a chunk that is not known to be absent takes at most.
+std::uint64_t most_bytes(const ChunkRef& chunk);
 
 /// An encoded chunk in somebody else's memory.
 struct EncodedChunk {

@@ -180,8 +180,10 @@ class Execution {
         }
         StageTotals totals;
         totals.read_s = seconds_since(begin);
-        for (const EncodedChunk& chunk : batch->data.chunks) totals.read_bytes += chunk.bytes.size();
-        totals.n_chunks_read = static_cast<Index>(batch->ids.size());
+        for (const EncodedChunk& chunk : batch->data.chunks) {
+          totals.read_bytes += chunk.bytes.size();
+          if (!chunk.absent) ++totals.n_chunks_read;
+        }
         {
           const std::lock_guard lock(state_mutex_);
           reader_totals_ += totals;
@@ -228,6 +230,7 @@ class Execution {
     array->uncut = reader_.open_array(sources_[index].path);
     array->source = &cut_as_planned(*array->uncut, plan, array->cut);
     array->sink = writer_.open_array(target.path);
+    array->source_fill = fill_in_order(sources_[index], sources_[index].layout.byte_order);
     array->fill = fill_in_order(sources_[index], target.layout.byte_order);
     array->target_fill = fill_in_order(target, target.layout.byte_order);
     array->absent_stays_absent = array->fill == array->target_fill;
@@ -334,9 +337,9 @@ class Execution {
     } catch (Error& e) {
       throw e.in(array.plan->path);
     }
+    if (std::holds_alternative<Absent>(ref)) return false;
     const auto* stored = std::get_if<StoredAt>(&ref);
-    if (stored == nullptr) return false;
-    todo_.push_back({stored->offset_bytes, stored->length_bytes, id});
+    todo_.push_back({stored != nullptr ? stored->offset_bytes : 0, most_bytes(ref), id});
     return true;
   }
 
@@ -458,11 +461,14 @@ class Execution {
         } catch (Error& e) {
           throw e.in(fmt::format("chunk {} of {}", to_string(grid.coords(id)), array.plan->path));
         }
-        if (is_sampled(grid, id)) proofs.push_back({id, XXH3_64bits(chunk.bytes.data(), chunk.bytes.size()), false});
+        if (is_sampled(grid, id)) {
+          const std::uint64_t hash = chunk.absent ? 0 : XXH3_64bits(chunk.bytes.data(), chunk.bytes.size());
+          proofs.push_back({id, hash, chunk.absent});
+        }
         worker.totals.written_bytes += chunk.bytes.size();
+        ++(chunk.absent ? worker.totals.n_chunks_absent : worker.totals.n_chunks_written);
       }
       keep(array, std::span(batch->ids).first(i), proofs);
-      worker.totals.n_chunks_written += static_cast<Index>(i);
       worker.totals.write_s += seconds_since(begin);
     });
   }

@@ -25,6 +25,7 @@ double seconds_since(Clock::time_point begin) {
 /// Encoded chunks of an array from all over it.
 struct Sample {
   ReadBatch batch;
+  std::vector<EncodedChunk> chunks;
   std::vector<std::size_t> decoded_bytes;
 };
 
@@ -37,15 +38,20 @@ Sample take_sample(const ArraySource& source) {
   const Index step = std::max<Index>(1, grid.n_chunks() / static_cast<Index>(kMostChunks));
   for (Index i = step / 2; i < grid.n_chunks() && ids.size() < kMostChunks; i += step) {
     const ChunkRef ref = source.locate(ChunkId{i});
-    const auto* stored = std::get_if<StoredAt>(&ref);
-    if (stored == nullptr) continue;
-    bytes += stored->length_bytes;
+    if (std::holds_alternative<Absent>(ref)) continue;
+    bytes += most_bytes(ref);
     if (!ids.empty() && bytes > kMostSample_bytes) break;
-    const Box box = meta.pads_edges ? grid.full_box(ChunkId{i}) : grid.box(ChunkId{i});
     ids.push_back(ChunkId{i});
+  }
+  if (ids.empty()) return sample;
+  source.read(ids, sample.batch);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const EncodedChunk& chunk = sample.batch.chunks[i];
+    if (chunk.absent) continue;
+    const Box box = meta.pads_edges ? grid.full_box(ids[i]) : grid.box(ids[i]);
+    sample.chunks.push_back(chunk);
     sample.decoded_bytes.push_back(static_cast<std::size_t>(product(box.shape)) * meta.dtype.bytes);
   }
-  if (!ids.empty()) source.read(ids, sample.batch);
   return sample;
 }
 
@@ -74,7 +80,7 @@ double decode_rate(const ArraySource& source, int n_threads) {
   const Sample sample = take_sample(source);
   const CodecChain chain(source.meta().codecs, source.meta().dtype.bytes);
   return rate(sample, n_threads, [&](std::size_t at, CodecChain::Scratch& scratch) {
-    const EncodedChunk& chunk = sample.batch.chunks[at];
+    const EncodedChunk& chunk = sample.chunks[at];
     chain.decode(chunk.bytes, sample.decoded_bytes[at], chunk.skipped_codecs, scratch);
     return sample.decoded_bytes[at];
   });
@@ -88,7 +94,7 @@ double encode_rate(const ArraySource& target, int n_threads) {
   CodecChain::Scratch scratch;
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < sample.decoded_bytes.size() && bytes < kMostSample_bytes; ++i) {
-    const EncodedChunk& chunk = sample.batch.chunks[i];
+    const EncodedChunk& chunk = sample.chunks[i];
     decoded.push_back(
         Bytes::copy_of(chain.decode(chunk.bytes, sample.decoded_bytes[i], chunk.skipped_codecs, scratch)));
     bytes += decoded.back().size();

@@ -27,7 +27,7 @@ bool any_present(const TileRun& tile, const Box& box) {
   const int rank = chunks.shape.rank();
   Shape at = chunks.origin;
   for (;;) {
-    if (tile.present[static_cast<std::size_t>(position_in(tile.source_chunks, at))]) return true;
+    if (tile.present[static_cast<std::size_t>(position_in(tile.source_chunks, at))] != 0) return true;
     int axis = rank - 1;
     while (axis >= 0 && ++at[axis] == chunks.origin[axis] + chunks.shape[axis]) {
       at[axis] = chunks.origin[axis];
@@ -100,10 +100,18 @@ void decode_chunk(TileRun& tile, ChunkId id, const EncodedChunk& chunk, Worker& 
   const Box stored_box = source.pads_edges ? grid.full_box(id) : grid.box(id);
   const std::size_t decoded_bytes = static_cast<std::size_t>(product(stored_box.shape)) * source.dtype.bytes;
   ByteView decoded;
-  try {
-    decoded = array.decode.decode(chunk.bytes, decoded_bytes, chunk.skipped_codecs, worker.scratch);
-  } catch (Error& e) {
-    throw e.in(fmt::format("chunk {} of {}", to_string(grid.coords(id)), array.plan->path));
+  if (chunk.absent) {
+    tile.present[static_cast<std::size_t>(position_in(tile.source_chunks, grid.coords(id)))] = 0;
+    Bytes& filled = worker.scratch.b;
+    filled.resize_discard(decoded_bytes);
+    fill_elements(filled.span(), array.source_fill);
+    decoded = filled.view();
+  } else {
+    try {
+      decoded = array.decode.decode(chunk.bytes, decoded_bytes, chunk.skipped_codecs, worker.scratch);
+    } catch (Error& e) {
+      throw e.in(fmt::format("chunk {} of {}", to_string(grid.coords(id)), array.plan->path));
+    }
   }
   BoxCopy copy;
   copy.src_box = stored_box;
@@ -118,7 +126,7 @@ void decode_chunk(TileRun& tile, ChunkId id, const EncodedChunk& chunk, Worker& 
     copy_box(copy, decoded.data(), tile.elements.data());
   }
   worker.totals.decode_s += seconds_since(begin);
-  worker.totals.decoded_bytes += decoded_bytes;
+  if (!chunk.absent) worker.totals.decoded_bytes += decoded_bytes;
 }
 
 std::optional<ChunkProof> encode_chunk(TileRun& tile, ChunkId id, Worker& worker) {

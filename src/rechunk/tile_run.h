@@ -32,7 +32,8 @@ struct ArrayRun {
   std::unique_ptr<ArraySink> sink;
   CodecChain decode;
   CodecChain encode;
-  std::vector<std::byte> fill;  // of the source, in the target's byte order
+  std::vector<std::byte> source_fill;  // as the source stores it
+  std::vector<std::byte> fill;         // the same in the target's byte order
   std::vector<std::byte> target_fill;
   bool absent_stays_absent = false;
   ChunkGrid tiles;
@@ -49,7 +50,8 @@ struct TileRun {
   Bytes elements;             // see ArrayPlan::by_chunks; if not by chunks, in C order and the target's byte order
   Box target_chunks;          // grid coordinates of its target chunks
   Box source_chunks;          // grid coordinates of the source chunks it touches
-  std::vector<bool> present;  // row-major over source_chunks
+  /// Row-major over source_chunks, each known for sure when it was decoded. Bytes, since threads set them side by side.
+  std::vector<std::uint8_t> present;
   bool all_absent = false;
   std::atomic<Index> n_to_decode{0};
   std::atomic<Index> n_to_encode{0};
@@ -63,7 +65,7 @@ struct Worker {
 /// Bytes of a tile's elements.
 std::size_t elements_bytes(const TileRun& tile);
 
-/// Decodes a source chunk and scatters it into the tile. Different chunks of a tile may be decoded at the same time:
+/// Decodes a source chunk, or takes the fill if it turned out to be absent, and scatters it into the tile. Different chunks of a tile may be decoded at the same time:
 /// their places are disjoint. Throws Error{corrupt} naming the chunk.
 void decode_chunk(TileRun& tile, ChunkId id, const EncodedChunk& chunk, Worker& worker);
 

@@ -39,11 +39,13 @@ class BoxReader {
     const Box covered = intersect(box, whole(source_.grid().array()));
     const std::vector<ChunkId> ids = source_.grid().overlapping(covered);
     std::vector<std::pair<ChunkId, std::uint64_t>> stored;
+    bool needs_fill = covered != box;
     for (ChunkId id : ids) {
       const ChunkRef ref = source_.locate(id);
-      if (const auto* at = std::get_if<StoredAt>(&ref)) stored.emplace_back(id, at->length_bytes);
+      if (!std::holds_alternative<StoredAt>(ref)) needs_fill = true;
+      if (!std::holds_alternative<Absent>(ref)) stored.emplace_back(id, most_bytes(ref));
     }
-    if (stored.size() < ids.size() || covered != box) fill_elements(elements.span(), fill_);
+    if (needs_fill) fill_elements(elements.span(), fill_);
     std::vector<ChunkId> some;
     for (std::size_t next = 0; next < stored.size();) {
       some.clear();
@@ -55,6 +57,7 @@ class BoxReader {
       ReadBatch batch;
       source_.read(some, batch);
       for_each_index(static_cast<int>(scratch_.size()), some.size(), [&](std::size_t i, std::size_t thread) {
+        if (batch.chunks[i].absent) return;
         const ChunkGrid& grid = source_.grid();
         const Box stored_box = meta.pads_edges ? grid.full_box(some[i]) : grid.box(some[i]);
         const std::size_t bytes = static_cast<std::size_t>(product(stored_box.shape)) * meta.dtype.bytes;
@@ -80,6 +83,13 @@ class BoxReader {
   std::vector<std::byte> fill_;
   std::vector<CodecChain::Scratch> scratch_;  // of each thread
 };
+
+/// Lies in `batch`.
+EncodedChunk read_one(const ArraySource& source, ChunkId id, ReadBatch& batch) {
+  if (std::holds_alternative<Absent>(source.locate(id))) return {{}, 0, true};
+  source.read(std::span(&id, 1), batch);
+  return batch.chunks[0];
+}
 
 [[noreturn]] void differs(const std::string& path, const Shape& at, ByteView wanted, ByteView got) {
   throw Error(Code::mismatch, fmt::format("{}: element ({}) is {} in the source and {} in the target", path,
@@ -137,17 +147,16 @@ void check_proofs(const ArrayPlan& plan, const ArraySource& uncut, const ArrayMe
   for_each_index(n_threads, proofs.size(), [&](std::size_t i, std::size_t thread) {
     const ChunkProof& proof = proofs[i];
     const std::string where = fmt::format("chunk ({}) of {}", to_string(source->grid().coords(proof.id)), plan.path);
-    const bool absent = std::holds_alternative<Absent>(source->locate(proof.id));
-    if (absent && !proof.absent) throw Error(Code::mismatch, fmt::format("{} is missing in the target", where));
-    if (absent) return;
     ReadBatch batch;
-    source->read(std::span(&proof.id, 1), batch);
-    ByteView content = batch.chunks[0].bytes;
+    const EncodedChunk chunk = read_one(*source, proof.id, batch);
+    if (chunk.absent && !proof.absent) throw Error(Code::mismatch, fmt::format("{} is missing in the target", where));
+    if (chunk.absent) return;
+    ByteView content = chunk.bytes;
     if (!encoded) {
       const Box box = meta.pads_edges ? source->grid().full_box(proof.id) : source->grid().box(proof.id);
       try {
         content = chain.decode(content, static_cast<std::size_t>(product(box.shape)) * meta.dtype.bytes,
-                               batch.chunks[0].skipped_codecs, scratch[thread]);
+                               chunk.skipped_codecs, scratch[thread]);
       } catch (const Error& e) {
         throw Error(Code::mismatch, fmt::format("{} cannot be decoded in the target: {}", where, e.message()));
       }
@@ -232,20 +241,17 @@ void check_encoded(const ArrayPlan& plan, const ArraySource& source_uncut, const
   const Index n = source.grid().n_chunks();
   for (Index i = 0; i < n; ++i) {
     const ChunkId id{i};
-    const bool absent = std::holds_alternative<Absent>(source.locate(id));
-    bool same = absent == std::holds_alternative<Absent>(target.locate(id));
-    if (same && !absent) {
-      ReadBatch wanted;
-      ReadBatch got;
-      source.read(std::span(&id, 1), wanted);
-      target.read(std::span(&id, 1), got);
-      const ByteView a = wanted.chunks[0].bytes;
-      const ByteView b = got.chunks[0].bytes;
-      if (wanted.chunks[0].skipped_codecs == got.chunks[0].skipped_codecs)
-        same = a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0;
+    ReadBatch wanted_batch;
+    ReadBatch got_batch;
+    const EncodedChunk wanted = read_one(source, id, wanted_batch);
+    const EncodedChunk got = read_one(target, id, got_batch);
+    bool same = wanted.absent == got.absent;
+    if (same && !wanted.absent) {
+      if (wanted.skipped_codecs == got.skipped_codecs)
+        same = std::equal(wanted.bytes.begin(), wanted.bytes.end(), got.bytes.begin(), got.bytes.end());
       else
-        same = same_decoded(source.meta(), wanted.chunks[0], got.chunks[0]);
-      report.bytes += a.size();
+        same = same_decoded(source.meta(), wanted, got);
+      report.bytes += wanted.bytes.size();
     }
     if (!same)
       throw Error(Code::mismatch, fmt::format("chunk ({}) of {} differs in the target",

@@ -131,6 +131,7 @@ TEST_CASE("the executor moves every element, whatever the grids") {
     std::map<Index, bool> present;
     fill_source(random, source, source_meta, present);
     source.meta(0) = source_meta;
+    source.chunks("/v").is_locatable = pick(random, 0, 2) != 0;
     MemoryDataset target;
     target.add(target_meta);
 
