@@ -23,6 +23,7 @@
 #include "base/budget.h"
 #include "base/error.h"
 #include "codec/chain.h"
+#include "rechunk/batch.h"
 #include "rechunk/tile_run.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -49,56 +50,6 @@ constexpr int kReaderThreads = 3;
 constexpr std::uint64_t kTask_bytes = 256 * 1024;
 constexpr std::size_t kMostChunksPerBatch = 4096;
 constexpr std::uint64_t kBatchesInFlight = 4;
-
-/// What reading so many bytes may take, see ArraySource::read.
-std::uint64_t with_gaps(std::uint64_t bytes) {
-  return bytes + bytes / 8;
-}
-
-/// Memory of batches that are done, for the next ones: fresh pages cost more than the bytes read into them. All blocks
-/// have one size, so that no more are kept than were in use at one time.
-class IdleBatches {
- public:
-  explicit IdleBatches(std::size_t usual_bytes) : usual_bytes_(usual_bytes) {}
-
-  ReadBatch take(std::size_t bytes) {
-    ReadBatch batch;
-    const std::lock_guard lock(mutex_);
-    if (bytes > usual_bytes_) {
-      idle_.clear();  // this one needs the memory
-    } else if (idle_.empty()) {
-      batch.blocks.emplace_back(usual_bytes_);
-    } else {
-      batch = std::move(idle_.back());
-      idle_.pop_back();
-    }
-    return batch;
-  }
-  void give(ReadBatch&& batch) {
-    if (batch.blocks.size() != 1 || batch.blocks[0].capacity() > usual_bytes_ + usual_bytes_ / 8) return;
-    const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(batch));
-  }
-
- private:
-  const std::size_t usual_bytes_;
-  std::mutex mutex_;
-  std::vector<ReadBatch> idle_;
-};
-
-struct Batch {
-  explicit Batch(IdleBatches& idle_batches) : idle(idle_batches) {}
-  ~Batch() { idle.give(std::move(data)); }
-  Batch(const Batch&) = delete;
-  Batch& operator=(const Batch&) = delete;
-
-  IdleBatches& idle;
-  std::shared_ptr<ArrayRun> array;
-  std::shared_ptr<TileRun> tile;  // null for encoded copies
-  MemoryBudget::Lease lease;
-  std::vector<ChunkId> ids;
-  ReadBatch data;
-};
 
 struct Located {
   std::uint64_t offset_bytes;
@@ -550,31 +501,6 @@ class Execution {
 };
 
 }  // namespace
-
-StageTotals& StageTotals::operator+=(const StageTotals& other) {
-  read_s += other.read_s;
-  decode_s += other.decode_s;
-  gather_s += other.gather_s;
-  encode_s += other.encode_s;
-  write_s += other.write_s;
-  read_bytes += other.read_bytes;
-  decoded_bytes += other.decoded_bytes;
-  encoded_bytes += other.encoded_bytes;
-  written_bytes += other.written_bytes;
-  n_chunks_read += other.n_chunks_read;
-  n_chunks_written += other.n_chunks_written;
-  n_chunks_absent += other.n_chunks_absent;
-  return *this;
-}
-
-bool is_sampled(const ChunkGrid& grid, ChunkId id) {
-  const Shape at = grid.coords(id);
-  bool corner = at.rank() <= 8;
-  for (int axis = 0; axis < at.rank() && corner; ++axis) corner = at[axis] == 0 || at[axis] == grid.counts()[axis] - 1;
-  if (corner) return true;
-  const Index number = linear(id);
-  return XXH3_64bits(&number, sizeof number) % 50 == 0;
-}
 
 const ArraySource& cut_as_planned(const ArraySource& source, const ArrayPlan& plan, std::unique_ptr<ArraySource>& own) {
   if (source.meta().storage != Storage::contiguous || plan.source_chunk == source.meta().chunk) return source;

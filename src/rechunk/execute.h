@@ -10,26 +10,9 @@
 #include "rechunk/done_chunks.h"
 #include "rechunk/plan.h"
 #include "rechunk/proof.h"
+#include "rechunk/stage_totals.h"
 
 namespace chunkwise {
-
-/// Seconds are summed over threads, bytes over chunks.
-struct StageTotals {
-  double read_s = 0;
-  double decode_s = 0;  // with the scatter into the tile
-  double gather_s = 0;
-  double encode_s = 0;
-  double write_s = 0;
-  std::uint64_t read_bytes = 0;  // encoded
-  std::uint64_t decoded_bytes = 0;
-  std::uint64_t encoded_bytes = 0;
-  std::uint64_t written_bytes = 0;
-  Index n_chunks_read = 0;
-  Index n_chunks_written = 0;
-  Index n_chunks_absent = 0;  // target chunks left unwritten because all of them is fill
-
-  StageTotals& operator+=(const StageTotals& other);
-};
 
 struct Progress {
   std::uint64_t done_bytes = 0;  // of the target, decoded
@@ -53,9 +36,6 @@ struct ExecuteResult {
 ExecuteResult execute(const Plan& plan, const Reader& reader, const std::vector<ArrayMeta>& sources, Writer& writer,
                       const std::vector<ArrayMeta>& targets, DoneChunks& done, const ProgressSink& progress,
                       std::stop_token stop);
-
-/// True for chunks whose proof is kept.
-bool is_sampled(const ChunkGrid& grid, ChunkId id);
 
 /// The array's source as the plan wants it cut. `own` keeps the uncut source alive.
 const ArraySource& cut_as_planned(const ArraySource& source, const ArrayPlan& plan, std::unique_ptr<ArraySource>& own);

@@ -16,4 +16,7 @@ struct ChunkProof {
   friend bool operator==(const ChunkProof&, const ChunkProof&) = default;
 };
 
+/// True for chunks whose proof is kept.
+bool is_sampled(const ChunkGrid& grid, ChunkId id);
+
 }  // namespace chunkwise

@@ -47,9 +47,9 @@ struct TileRun {
   MemoryBudget::Lease lease;
   bool needs_fill = false;  // not every element will be written by a decoded chunk
   Box box;
-  Bytes elements;             // see ArrayPlan::by_chunks; if not by chunks, in C order and the target's byte order
-  Box target_chunks;          // grid coordinates of its target chunks
-  Box source_chunks;          // grid coordinates of the source chunks it touches
+  Bytes elements;     // see ArrayPlan::by_chunks; if not by chunks, in C order and the target's byte order
+  Box target_chunks;  // grid coordinates of its target chunks
+  Box source_chunks;  // grid coordinates of the source chunks it touches
   /// Row-major over source_chunks, each known for sure when it was decoded. Bytes, since threads set them side by side.
   std::vector<std::uint8_t> present;
   bool all_absent = false;
@@ -65,8 +65,8 @@ struct Worker {
 /// Bytes of a tile's elements.
 std::size_t elements_bytes(const TileRun& tile);
 
-/// Decodes a source chunk, or takes the fill if it turned out to be absent, and scatters it into the tile. Different chunks of a tile may be decoded at the same time:
-/// their places are disjoint. Throws Error{corrupt} naming the chunk.
+/// Decodes a source chunk, or takes the fill if it turned out to be absent, and scatters it into the tile. Different
+/// chunks of a tile may be decoded at the same time: their places are disjoint. Throws Error{corrupt} naming the chunk.
 void decode_chunk(TileRun& tile, ChunkId id, const EncodedChunk& chunk, Worker& worker);
 
 /// Gathers a target chunk from the tile, encodes and writes it, unless it reads the same unwritten. The proof is of a
