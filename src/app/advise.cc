@@ -324,9 +324,8 @@ Variable imagined_variable(const AdviseRequest& request) {
 void collect_variables(const AdviseRequest& request, AdviseReport& report) {
   const FormatRow& format = detect_format(request.path);
   report.is_directory = format.is_directory;
-  const auto reader = format.open(request.path);
-  report.format = reader->tree().format;
-  const Hierarchy& tree = reader->tree();
+  const Hierarchy tree = describe(format, request.path);
+  report.format = tree.format;
   std::vector<std::size_t> wanted;
   for (const auto& name : request.variables) {
     for (const std::size_t index : find_variables(tree, name)) {

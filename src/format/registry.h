@@ -24,6 +24,9 @@ struct FormatRow {
   bool (*probe)(const std::string& path);
   /// Throws Error{corrupt}, Error{unsupported}, Error{io}.
   std::unique_ptr<Reader> (*open)(const std::string& path);
+  /// The tree of what open() would open, for who will neither read its elements nor write by it; null where open() is
+  /// as quick. Throws as open().
+  Hierarchy (*describe)(const std::string& path);
   /// Rewrites a hierarchy read from any format into the one this format would store with "keep": maps codecs and
   /// layouts to ones its ordinary readers understand, invents what must exist, lists notes and losses. What cannot be
   /// stored at all (an array's type) is a loss too. With losses allowed the result leaves them out.
@@ -44,6 +47,8 @@ const FormatRow* find_format(std::string_view name);
 /// Probes all formats. Of the HDF5 family it names the first: Reader::tree() of the open file tells which it is. Throws
 /// Error{not_found} "no such file" or "not a dataset" naming what was looked for.
 const FormatRow& detect_format(const std::string& path);
+/// FormatRow::describe, or open()->tree().
+Hierarchy describe(const FormatRow& row, const std::string& path);
 /// By suffix; null if it tells nothing.
 const FormatRow* format_by_suffix(const std::string& path);
 /// True if the suffix of `path` is one of the format's.

@@ -88,13 +88,12 @@ std::size_t address_bytes(const Lock& lock, hid_t dataset) {
 
 }  // namespace
 
-DatasetShape read_array_meta(const Lock& lock, hid_t dataset, const std::string& path) {
+DatasetShape read_array_meta(const Lock& lock, hid_t dataset, const Hid& dcpl, const std::string& path) {
   try {
     DatasetShape result;
     ArrayMeta& meta = result.meta;
     meta.path = path;
     const Hid type = owned(lock, H5Dget_type(dataset), "cannot read the datatype");
-    const Hid dcpl = owned(lock, H5Dget_create_plist(dataset), "cannot read the creation properties");
     const ElementType element = element_type(lock, type.get());
     meta.dtype = element.dtype;
     meta.layout.byte_order = element.byte_order;

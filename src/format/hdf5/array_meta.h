@@ -15,8 +15,8 @@ struct DatasetShape {
   std::vector<std::string> other_files;  // that its elements lie in
 };
 
-/// Reads all but the names of the axes. `path` is the array's, for messages. A type, layout or space that cannot be
-/// rechunked is named in meta.unsupported. Throws Error{corrupt}.
-DatasetShape read_array_meta(const Lock& lock, hid_t dataset, const std::string& path);
+/// Reads all but the names of the axes. `dcpl` is the dataset's creation list, `path` the array's, for messages. A
+/// type, layout or space that cannot be rechunked is named in meta.unsupported. Throws Error{corrupt}.
+DatasetShape read_array_meta(const Lock& lock, hid_t dataset, const Hid& dcpl, const std::string& path);
 
 }  // namespace chunkwise::hdf5

@@ -167,22 +167,21 @@ bool is_hidden_attribute(std::string_view name) {
   return std::find(kHidden.begin(), kHidden.end(), name) != kHidden.end();
 }
 
-bool tracks_attribute_order(const Lock&, hid_t object) {
-  hid_t list = H5I_INVALID_HID;
+Hid creation_list(const Lock& lock, hid_t object) {
+  constexpr const char* kWhat = "cannot read the creation properties of an object";
   switch (H5Iget_type(object)) {
     case H5I_GROUP:
-      list = H5Gget_create_plist(object);
-      break;
+      return owned(lock, H5Gget_create_plist(object), kWhat);
     case H5I_DATASET:
-      list = H5Dget_create_plist(object);
-      break;
+      return owned(lock, H5Dget_create_plist(object), kWhat);
     case H5I_DATATYPE:
-      list = H5Tget_create_plist(object);
-      break;
+      return owned(lock, H5Tget_create_plist(object), kWhat);
     default:
-      return false;
+      return {};
   }
-  const Hid creation(list);
+}
+
+bool tracks_attribute_order(const Lock&, const Hid& creation) {
   unsigned flags = 0;
   return creation && H5Pget_attr_creation_order(creation.get(), &flags) >= 0 && (flags & H5P_CRT_ORDER_TRACKED) != 0;
 }
@@ -198,10 +197,10 @@ static bool has_old_header(const Lock& lock, hid_t object) {
   return info.hdr.version == 1;
 }
 
-std::vector<AttributeEntry> list_attributes(const Lock& lock, hid_t object) {
+std::vector<AttributeEntry> list_attributes(const Lock& lock, hid_t object, const Hid& creation) {
   std::vector<AttributeEntry> entries;
   const bool old = has_old_header(lock, object);  // those never track
-  const H5_index_t index = !old && tracks_attribute_order(lock, object) ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
+  const H5_index_t index = !old && tracks_attribute_order(lock, creation) ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
   const H5_iter_order_t order = old ? H5_ITER_NATIVE : H5_ITER_INC;
   hsize_t position = 0;
   checked(lock, H5Aiterate2(object, index, order, &position, collect_entry, &entries), "cannot list the attributes");

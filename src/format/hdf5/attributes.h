@@ -14,15 +14,17 @@ namespace chunkwise::hdf5 {
 /// part of the neutral form.
 bool is_hidden_attribute(std::string_view name);
 
-/// True if an object remembers in which order its attributes were made.
-bool tracks_attribute_order(const Lock& lock, hid_t object);
+/// The creation list of a group, dataset or named type; none for others.
+Hid creation_list(const Lock& lock, hid_t object);
+/// True if an object with that creation list remembers in which order its attributes were made.
+bool tracks_attribute_order(const Lock& lock, const Hid& creation);
 
 struct AttributeEntry {
   std::string name;
   std::uint64_t data_bytes = 0;  // as stored
 };
-/// An object's attributes, in creation order where it is known, else by name.
-std::vector<AttributeEntry> list_attributes(const Lock& lock, hid_t object);
+/// The attributes of an object, in creation order where it is known, else by name. `creation` is its creation list.
+std::vector<AttributeEntry> list_attributes(const Lock& lock, hid_t object, const Hid& creation);
 
 /// Reads an attribute. Throws Error{corrupt}, also when it claims to be longer than `max_bytes`. A single text keeps
 /// the zero bytes it ends with, which are characters in netCDF.

@@ -8,12 +8,14 @@
 #include <string_view>
 
 #include "base/child_process.h"
+#include "base/packing.h"
 #include "base/process_memory.h"
 #include "base/sizes.h"
 #include "format/hdf5/attribute_copy.h"
 #include "format/hdf5/native.h"
 #include "format/hdf5/reader.h"
 #include "format/hdf5/reference_fill.h"
+#include "format/hdf5/walk.h"
 
 namespace chunkwise::hdf5 {
 namespace {
@@ -174,24 +176,28 @@ std::string rehearse(const Lock& lock, const File& file, const Hdf5Reader& reade
 
 }  // namespace
 
-FirstLook first_look(const std::string& path) {
+FirstLook first_look(const std::string& path, LookAt what) {
   const Lock lock;
   const std::uint64_t file_bytes = open_file_object(path)->size_bytes();
-  const std::string located = [&] {
-    try {
-      return ask_child(lock, limits_for(file_bytes), "reading its metadata", [&] {
-        const std::shared_ptr<File> file = File::open(path);
-        const Hdf5Reader reader(file);
-        return rehearse(lock, *file, reader);
-      });
-    } catch (Error& error) {
-      // The child names the file in its own errors.
-      throw error.where().ends_with(path) ? error : error.in(path);
-    }
-  }();
-  FirstLook look;
-  for (const char c : located) look.located.push_back(c == '1');
-  return look;
+  try {
+    const std::string reply = ask_child(lock, limits_for(file_bytes), "reading its metadata", [&] {
+      const std::shared_ptr<File> file = File::open(path);
+      FileRecords records = walk(lock, *file);
+      Packer packer;
+      packer.text(pack(records));
+      packer.text(what == LookAt::everything ? rehearse(lock, *file, Hdf5Reader(file, std::move(records)))
+                                             : std::string());
+      return packer.take();
+    });
+    Unpacker unpacker(as_bytes(reply));
+    FirstLook look;
+    look.records = unpack_records(as_text(unpacker.bytes()));
+    for (const char c : unpacker.text()) look.located.push_back(c == '1');
+    return look;
+  } catch (Error& error) {
+    // The child names the file in its own errors.
+    throw error.where().ends_with(path) ? error : error.in(path);
+  }
 }
 
 ChunkTable locate_in_child(const Lock& lock, File& file, hid_t dataset, const ArrayMeta& meta) {

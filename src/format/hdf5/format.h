@@ -12,6 +12,8 @@ namespace chunkwise::hdf5 {
 bool probe(const std::string& path);
 /// Opens either, after a first look by a child process; tree().format tells which.
 std::unique_ptr<Reader> open(const std::string& path);
+/// The tree alone, for who reads no elements and writes nothing by it: the file is never opened in this process.
+Hierarchy describe(const std::string& path);
 void adapt_nc4(Hierarchy& tree, AdaptReport& report);
 void adapt_h5(Hierarchy& tree, AdaptReport& report);
 void check(const Hierarchy& tree);

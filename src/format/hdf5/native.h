@@ -52,11 +52,8 @@ struct TypeNative : Native {
   haddr_t address = HADDR_UNDEF;
 };
 
-/// Of Attribute::native.
-struct AttributeNative : Native {
-  std::shared_ptr<File> file;
-  std::string object_path;
-};
+/// Of Attribute::native, of those whose value is still the one in the file.
+struct AttributeNative : Native {};
 
 /// The HDF5 file `tree` was read from if a target is to be written by copying its objects as they are, hidden ones
 /// included; else null. netCDF-4 copies only netCDF-4, as others lack what it needs.

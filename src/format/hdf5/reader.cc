@@ -9,7 +9,6 @@
 #include "format/hdf5/format.h"
 #include "format/hdf5/native.h"
 #include "format/hdf5/source.h"
-#include "format/hdf5/walk.h"
 
 namespace chunkwise::hdf5 {
 namespace {
@@ -82,7 +81,7 @@ class TreeBuilder {
       node.dimensions.push_back({base_name(scale->path), scale->meta.shape[0], scale->meta.max_shape[0] == kUnlimited});
     }
     node.path = record.path;
-    node.attributes = std::move(record.attributes);
+    node.attributes = marked(std::move(record.attributes));
     node.order = record.order;
     node.native = std::move(native);
     tree_.groups.push_back(std::move(node));
@@ -115,7 +114,7 @@ class TreeBuilder {
     record.meta.path = shown_path(record.path);
     native->meta = record.meta;
     node.meta = std::move(record.meta);
-    node.attributes = std::move(record.attributes);
+    node.attributes = marked(std::move(record.attributes));
     node.order = record.order;
     node.native = std::move(native);
     tree_.arrays.push_back(std::move(node));
@@ -125,8 +124,14 @@ class TreeBuilder {
     auto native = std::make_shared<TypeNative>();
     native->file = file_;
     native->address = record.address;
-    tree_.types.push_back({std::move(record.path), std::move(record.dtype), std::move(record.attributes), record.order,
-                           std::move(native)});
+    tree_.types.push_back({std::move(record.path), std::move(record.dtype), marked(std::move(record.attributes)),
+                           record.order, std::move(native)});
+  }
+
+  /// The attributes as those of the file.
+  std::vector<Attribute> marked(std::vector<Attribute>&& attributes) const {
+    for (Attribute& attribute : attributes) attribute.native = attribute_mark_;
+    return std::move(attributes);
   }
 
   void name_axes(DatasetRecord& record) {
@@ -170,6 +175,7 @@ class TreeBuilder {
   };
 
   std::shared_ptr<File> file_;
+  const std::shared_ptr<const Native> attribute_mark_ = std::make_shared<AttributeNative>();
   FileRecords records_;
   bool is_netcdf_;
   Hierarchy tree_;
@@ -183,14 +189,12 @@ class TreeBuilder {
 
 }  // namespace
 
-Hdf5Reader::Hdf5Reader(std::shared_ptr<File> file, std::vector<bool> located)
-    : file_(std::move(file)), located_(std::move(located)) {
-  const Lock lock;
-  try {
-    tree_ = TreeBuilder(file_, walk(lock, file_)).build();
-  } catch (Error& error) {
-    throw error.in(file_->path());
-  }
+Hierarchy to_tree(std::shared_ptr<File> file, FileRecords records) {
+  return TreeBuilder(std::move(file), std::move(records)).build();
+}
+
+Hdf5Reader::Hdf5Reader(std::shared_ptr<File> file, FileRecords records, std::vector<bool> located)
+    : file_(std::move(file)), located_(std::move(located)), tree_(to_tree(file_, std::move(records))) {
   for (std::size_t i = 0; i < tree_.arrays.size(); ++i) index_of_.emplace(tree_.arrays[i].meta.path, i);
 }
 
@@ -240,8 +244,12 @@ ObjectPaths Hdf5Reader::object_paths() const {
 }
 
 std::unique_ptr<Reader> open(const std::string& path) {
-  FirstLook look = first_look(path);
-  return std::make_unique<Hdf5Reader>(File::open(path), std::move(look.located));
+  FirstLook look = first_look(path, LookAt::everything);
+  return std::make_unique<Hdf5Reader>(File::open(path), std::move(look.records), std::move(look.located));
+}
+
+Hierarchy describe(const std::string& path) {
+  return to_tree(nullptr, first_look(path, LookAt::metadata).records);
 }
 
 }  // namespace chunkwise::hdf5

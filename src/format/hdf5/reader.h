@@ -8,15 +8,16 @@
 
 #include "array/dataset.h"
 #include "format/hdf5/element_copy.h"
+#include "format/hdf5/records.h"
 
 namespace chunkwise::hdf5 {
 
 /// Immutable after construction, thread-safe.
 class Hdf5Reader final : public Reader {
  public:
-  /// Walks the whole file. `located` tells of each array whether its index of chunks may be walked in this process
-  /// (first_look.h); empty: of all. Throws Error{corrupt}, Error{unsupported}.
-  explicit Hdf5Reader(std::shared_ptr<File> file, std::vector<bool> located = {});
+  /// `records` of a walk over the file. `located` tells of each array whether its index of chunks may be walked in this
+  /// process (first_look.h); empty: of all.
+  Hdf5Reader(std::shared_ptr<File> file, FileRecords records, std::vector<bool> located = {});
   const Hierarchy& tree() const override { return tree_; }
   std::unique_ptr<ArraySource> open_array(const std::string& path) const override;
   void compare_elements(const std::string& path, const Reader& copy, const ElementWork& work) const override;
@@ -31,5 +32,8 @@ class Hdf5Reader final : public Reader {
   Hierarchy tree_;
   std::unordered_map<std::string, std::size_t> index_of_;  // of the arrays, by path
 };
+
+/// The tree of a file. `file` may be null for a tree that nobody will read or write by.
+Hierarchy to_tree(std::shared_ptr<File> file, FileRecords records);
 
 }  // namespace chunkwise::hdf5

@@ -1,49 +1,22 @@
 #include "format/hdf5/scales.h"
 
+#include <algorithm>
 #include <cstring>
 
-#include "format/hdf5/attributes.h"
 #include "format/hdf5/types.h"
 
 namespace chunkwise::hdf5 {
 namespace {
 
-/// An integer attribute as ints; empty if it is absent or something else.
+/// An integer attribute as ints; empty if it is something else.
 std::vector<int> read_ids(const Lock& lock, hid_t object, const char* name, std::uint64_t max_bytes) {
   std::vector<int> ids;
-  if (H5Aexists(object, name) <= 0) return ids;
   const AttributeValue value = read_attribute(lock, object, name, max_bytes);
   if (value.kind != AttributeValue::Kind::numbers || value.dtype.kind != DType::Kind::int_ || value.dtype.bytes != 4)
     return ids;
   ids.resize(value.data.size() / sizeof(int));
   std::memcpy(ids.data(), value.data.data(), ids.size() * sizeof(int));
   return ids;
-}
-
-std::vector<haddr_t> read_dimension_list(const Lock& lock, hid_t dataset, int rank) {
-  constexpr const char* kWhat = "cannot read the attribute @DIMENSION_LIST";
-  std::vector<haddr_t> scales;
-  if (H5Aexists(dataset, "DIMENSION_LIST") <= 0) return scales;
-  const Hid attribute = owned(lock, H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT), kWhat);
-  const Hid type = owned(lock, H5Aget_type(attribute.get()), kWhat);
-  const Hid space = owned(lock, H5Aget_space(attribute.get()), kWhat);
-  if (H5Tget_class(type.get()) != H5T_VLEN || H5Sget_simple_extent_npoints(space.get()) != rank) return scales;
-  const Hid base = owned(lock, H5Tget_super(type.get()), kWhat);
-  if (H5Tequal(base.get(), H5T_STD_REF_OBJ) <= 0) return scales;
-
-  std::vector<hvl_t> lists(static_cast<std::size_t>(rank));
-  checked(lock, H5Aread(attribute.get(), type.get(), lists.data()), kWhat);
-  for (const hvl_t& list : lists) {
-    haddr_t address = HADDR_UNDEF;
-    if (list.len > 0 && list.p != nullptr) {
-      hobj_ref_t reference = 0;
-      std::memcpy(&reference, list.p, sizeof reference);
-      address = referenced_address(lock, dataset, reference);
-    }
-    scales.push_back(address);
-  }
-  checked(lock, H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, lists.data()), kWhat);
-  return scales;
 }
 
 hid_t reference_entry_type(const Lock& lock) {
@@ -96,18 +69,54 @@ haddr_t referenced_address(const Lock& lock, hid_t file, const hobj_ref_t& refer
   return object ? object_address(lock, object.get()) : HADDR_UNDEF;
 }
 
-AxisBooks read_axis_books(const Lock& lock, hid_t dataset, int rank, std::uint64_t max_bytes) {
+std::vector<haddr_t> AxisReader::dimension_list(hid_t dataset, int rank) {
+  constexpr const char* kWhat = "cannot read the attribute @DIMENSION_LIST";
+  std::vector<haddr_t> scales;
+  const Hid attribute = owned(lock_, H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT), kWhat);
+  const Hid type = owned(lock_, H5Aget_type(attribute.get()), kWhat);
+  const Hid space = owned(lock_, H5Aget_space(attribute.get()), kWhat);
+  if (H5Tget_class(type.get()) != H5T_VLEN || H5Sget_simple_extent_npoints(space.get()) != rank) return scales;
+  const Hid base = owned(lock_, H5Tget_super(type.get()), kWhat);
+  if (H5Tequal(base.get(), H5T_STD_REF_OBJ) <= 0) return scales;
+
+  std::vector<hvl_t> lists(static_cast<std::size_t>(rank));
+  checked(lock_, H5Aread(attribute.get(), type.get(), lists.data()), kWhat);
+  for (const hvl_t& list : lists) {
+    haddr_t address = HADDR_UNDEF;
+    if (list.len > 0 && list.p != nullptr) {
+      hobj_ref_t reference = 0;
+      std::memcpy(&reference, list.p, sizeof reference);
+      address = led_to(reference);
+    }
+    scales.push_back(address);
+  }
+  checked(lock_, H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, lists.data()), kWhat);
+  return scales;
+}
+
+haddr_t AxisReader::led_to(hobj_ref_t reference) {
+  const auto [found, is_new] = led_to_.try_emplace(reference, HADDR_UNDEF);
+  if (is_new) found->second = referenced_address(lock_, file_.id(), reference);
+  return found->second;
+}
+
+AxisBooks AxisReader::read(hid_t dataset, int rank, const std::vector<AttributeEntry>& attributes) {
+  const std::uint64_t max_bytes = file_.size_bytes();
+  const auto has = [&](const char* name) {
+    return std::any_of(attributes.begin(), attributes.end(), [name](const auto& entry) { return entry.name == name; });
+  };
   AxisBooks books;
-  books.is_scale = rank > 0 && read_text_attribute(lock, dataset, "CLASS") == "DIMENSION_SCALE";
-  books.is_dimension_only =
-      books.is_scale && rank == 1 && read_text_attribute(lock, dataset, "NAME").starts_with(kDimensionOnly);
-  if (const auto ids = read_ids(lock, dataset, "_Netcdf4Dimid", max_bytes); ids.size() == 1)
-    books.dimension_id = ids.front();
+  books.is_scale = rank > 0 && has("CLASS") && read_text_attribute(lock_, dataset, "CLASS") == "DIMENSION_SCALE";
+  books.is_dimension_only = books.is_scale && rank == 1 && has("NAME") &&
+                            read_text_attribute(lock_, dataset, "NAME").starts_with(kDimensionOnly);
+  if (has("_Netcdf4Dimid"))
+    if (const auto ids = read_ids(lock_, dataset, "_Netcdf4Dimid", max_bytes); ids.size() == 1)
+      books.dimension_id = ids.front();
   if (rank == 0) return books;
-  books.coordinates = read_ids(lock, dataset, "_Netcdf4Coordinates", max_bytes);
-  books.scales = read_dimension_list(lock, dataset, rank);
-  if (H5Aexists(dataset, "DIMENSION_LABELS") > 0) {
-    books.labels = read_attribute(lock, dataset, "DIMENSION_LABELS", max_bytes).texts;
+  if (has("_Netcdf4Coordinates")) books.coordinates = read_ids(lock_, dataset, "_Netcdf4Coordinates", max_bytes);
+  if (has("DIMENSION_LIST")) books.scales = dimension_list(dataset, rank);
+  if (has("DIMENSION_LABELS")) {
+    books.labels = read_attribute(lock_, dataset, "DIMENSION_LABELS", max_bytes).texts;
     if (books.labels.size() != static_cast<std::size_t>(rank)) books.labels.clear();
   }
   return books;

@@ -4,8 +4,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "format/hdf5/attributes.h"
 #include "format/hdf5/file.h"
 
 namespace chunkwise::hdf5 {
@@ -25,8 +27,22 @@ struct AxisBooks {
   std::vector<std::string> labels;  // DIMENSION_LABELS
 };
 
-/// Reads what there is. References that lead nowhere count as none; other damage throws Error{corrupt}.
-AxisBooks read_axis_books(const Lock& lock, hid_t dataset, int rank, std::uint64_t max_bytes);
+/// Reads the books of the datasets of one file.
+class AxisReader {
+ public:
+  AxisReader(const Lock& lock, const File& file) : lock_(lock), file_(file) {}
+  /// What there is among the `attributes` of a dataset. References that lead nowhere count as none; other damage throws
+  /// Error{corrupt}.
+  AxisBooks read(hid_t dataset, int rank, const std::vector<AttributeEntry>& attributes);
+
+ private:
+  std::vector<haddr_t> dimension_list(hid_t dataset, int rank);
+  haddr_t led_to(hobj_ref_t reference);
+
+  const Lock& lock_;
+  const File& file_;
+  std::unordered_map<hobj_ref_t, haddr_t> led_to_;  // thousands of variables have the same few scales
+};
 
 /// Where an open object lies in its file: the same for all its names.
 haddr_t object_address(const Lock& lock, hid_t object);

@@ -8,7 +8,6 @@
 
 #include "format/hdf5/array_meta.h"
 #include "format/hdf5/attributes.h"
-#include "format/hdf5/native.h"
 #include "format/hdf5/types.h"
 
 namespace chunkwise::hdf5 {
@@ -18,16 +17,39 @@ namespace {
 constexpr std::uint64_t kLargeAttributeBytes = 60'000;
 constexpr int kMaxDepth = 1000;
 
+// Where a hard link leads. Opening what is there spares the library a second search for the name.
+#if H5_VERSION_GE(1, 12, 0)
+using Place = H5O_token_t;
+Place place_of(const H5L_info_t& info) {
+  return info.u.token;
+}
+hid_t open_at(hid_t file, const Place& place) {
+  return H5Oopen_by_token(file, place);
+}
+#else
+using Place = haddr_t;
+Place place_of(const H5L_info_t& info) {
+  return info.u.address;
+}
+hid_t open_at(hid_t file, Place place) {
+  return H5Oopen_by_addr(file, place);
+}
+#endif
+
 struct LinkEntry {
   std::string name;
   H5L_type_t type = H5L_TYPE_ERROR;
+  Place place{};                // hard
   std::size_t value_bytes = 0;  // soft and external
 };
 
 herr_t collect_link(hid_t, const char* name, const H5L_info_t* info, void* entries) noexcept {
   try {
-    LinkEntry entry{name, info->type, 0};
-    if (info->type != H5L_TYPE_HARD) entry.value_bytes = info->u.val_size;
+    LinkEntry entry{name, info->type, {}, 0};
+    if (info->type == H5L_TYPE_HARD)
+      entry.place = place_of(*info);
+    else
+      entry.value_bytes = info->u.val_size;
     static_cast<std::vector<LinkEntry>*>(entries)->push_back(std::move(entry));
     return 0;
   } catch (...) {
@@ -37,13 +59,13 @@ herr_t collect_link(hid_t, const char* name, const H5L_info_t* info, void* entri
 
 class Walk {
  public:
-  Walk(const Lock& lock, std::shared_ptr<File> file) : lock_(lock), file_(std::move(file)) {}
+  Walk(const Lock& lock, const File& file) : lock_(lock), file_(file), axes_(lock, file) {}
 
   FileRecords run() {
-    Hid root = owned(lock_, H5Gopen2(file_->id(), "/", H5P_DEFAULT), "cannot open the root group");
+    Hid root = owned(lock_, H5Gopen2(file_.id(), "/", H5P_DEFAULT), "cannot open the root group");
     records_.classic_model = H5Aexists(root.get(), "_nc3_strict") > 0;
     records_.is_netcdf = records_.classic_model || H5Aexists(root.get(), "_NCProperties") > 0;
-    root_is_ordered_ = is_ordered(root.get(), "cannot read the root group's properties");
+    root_is_ordered_ = is_ordered(creation_list(lock_, root.get()), "cannot read the root group's properties");
     visit_group(std::move(root), "/", 0);
     if (!records_.is_netcdf) drop_all_text_ends();
     return std::move(records_);
@@ -63,10 +85,11 @@ class Walk {
     record.path = path;
     record.address = object_address(lock_, group.get());
     record.order = next_order_++;
-    record.attributes = read_attributes(group.get(), path, list_attributes(lock_, group.get()));
+    const Hid gcpl = creation_list(lock_, group.get());
+    record.attributes = read_attributes(group.get(), gcpl);
     seen_.emplace(record.address, path);
     records_.groups.push_back(std::move(record));
-    for (const LinkEntry& link : links_of(group.get(), path)) {
+    for (const LinkEntry& link : links_of(group.get(), gcpl, path)) {
       const std::string child = (path == "/" ? "" : path) + "/" + link.name;
       try {
         visit_link(group.get(), link, child, depth);
@@ -78,16 +101,15 @@ class Walk {
   }
 
   /// The group kept the order in which its links were made.
-  bool is_ordered(hid_t group, const std::string& what) {
-    const Hid creation = owned(lock_, H5Gget_create_plist(group), what);
+  bool is_ordered(const Hid& gcpl, const std::string& what) {
     unsigned flags = 0;
-    checked(lock_, H5Pget_link_creation_order(creation.get(), &flags), what);
+    checked(lock_, H5Pget_link_creation_order(gcpl.get(), &flags), what);
     return (flags & H5P_CRT_ORDER_TRACKED) != 0;
   }
 
-  std::vector<LinkEntry> links_of(hid_t group, const std::string& path) {
+  std::vector<LinkEntry> links_of(hid_t group, const Hid& gcpl, const std::string& path) {
     const std::string what = "cannot list the group " + path;
-    const bool tracked = is_ordered(group, what);
+    const bool tracked = is_ordered(gcpl, what);
     std::vector<LinkEntry> entries;
     hsize_t position = 0;
     checked(
@@ -100,7 +122,7 @@ class Walk {
   void visit_link(hid_t group, const LinkEntry& link, const std::string& path, int depth) {
     switch (link.type) {
       case H5L_TYPE_HARD:
-        return visit_object(group, link.name, path, depth);
+        return visit_object(link.place, path, depth);
       case H5L_TYPE_SOFT:
       case H5L_TYPE_EXTERNAL:
         return visit_soft(group, link, path);
@@ -133,8 +155,8 @@ class Walk {
     records_.links.push_back(std::move(node));
   }
 
-  void visit_object(hid_t group, const std::string& name, const std::string& path, int depth) {
-    Hid object = owned(lock_, H5Oopen(group, name.c_str(), H5P_DEFAULT), "cannot open the object");
+  void visit_object(const Place& place, const std::string& path, int depth) {
+    Hid object = owned(lock_, open_at(file_.id(), place), "cannot open the object");
     const haddr_t address = object_address(lock_, object.get());
     if (const auto known = seen_.find(address); known != seen_.end()) {
       records_.links.push_back({path, LinkNode::Kind::hard, known->second, {}, next_order_++});
@@ -160,18 +182,18 @@ class Walk {
     record.path = path;
     record.address = address;
     record.order = next_order_++;
-    DatasetShape shape = read_array_meta(lock_, dataset, path);
+    const Hid dcpl = creation_list(lock_, dataset);
+    DatasetShape shape = read_array_meta(lock_, dataset, dcpl, path);
     record.meta = std::move(shape.meta);
     record.null_space = shape.null_space;
     record.other_files = std::move(shape.other_files);
-    std::vector<AttributeEntry> entries = list_attributes(lock_, dataset);
+    std::vector<AttributeEntry> entries = list_attributes(lock_, dataset, dcpl);
     if (std::any_of(entries.begin(), entries.end(),
                     [](const auto& entry) { return is_hidden_attribute(entry.name); })) {
-      record.axes =
-          read_axis_books(lock_, dataset, shape.null_space ? 0 : record.meta.shape.rank(), file_->size_bytes());
+      record.axes = axes_.read(dataset, shape.null_space ? 0 : record.meta.shape.rank(), entries);
       records_.is_netcdf = records_.is_netcdf || has_netcdf_marks(lock_, dataset, root_is_ordered_);
     }
-    record.attributes = read_attributes(dataset, path, std::move(entries));
+    record.attributes = read_attributes(dataset, dcpl, std::move(entries));
     records_.datasets.push_back(std::move(record));
   }
 
@@ -181,28 +203,30 @@ class Walk {
     record.address = address;
     record.dtype = element_type(lock_, type).dtype;
     record.order = next_order_++;
-    record.attributes = read_attributes(type, path, list_attributes(lock_, type));
+    record.attributes = read_attributes(type, creation_list(lock_, type));
     records_.types.push_back(std::move(record));
   }
 
-  std::vector<Attribute> read_attributes(hid_t object, const std::string& path, std::vector<AttributeEntry> entries) {
+  std::vector<Attribute> read_attributes(hid_t object, const Hid& creation) {
+    return read_attributes(object, creation, list_attributes(lock_, object, creation));
+  }
+
+  std::vector<Attribute> read_attributes(hid_t object, const Hid& creation, std::vector<AttributeEntry> entries) {
     std::vector<Attribute> attributes;
     attributes.reserve(entries.size());
     for (auto& [name, data_bytes] : entries) {
-      if (data_bytes > kLargeAttributeBytes && !tracks_attribute_order(lock_, object))
+      if (data_bytes > kLargeAttributeBytes && !tracks_attribute_order(lock_, creation))
         records_.has_large_attributes = true;
       if (is_hidden_attribute(name)) continue;
-      auto native = std::make_shared<AttributeNative>();
-      native->file = file_;
-      native->object_path = path;
-      AttributeValue value = read_attribute(lock_, object, name, file_->size_bytes());
-      attributes.push_back({std::move(name), std::move(value), std::move(native)});
+      AttributeValue value = read_attribute(lock_, object, name, file_.size_bytes());
+      attributes.push_back({std::move(name), std::move(value), nullptr});
     }
     return attributes;
   }
 
   const Lock& lock_;
-  std::shared_ptr<File> file_;
+  const File& file_;
+  AxisReader axes_;
   FileRecords records_;
   std::map<haddr_t, std::string> seen_;
   std::uint64_t next_order_ = 0;
@@ -211,7 +235,7 @@ class Walk {
 
 }  // namespace
 
-FileRecords walk(const Lock& lock, const std::shared_ptr<File>& file) {
+FileRecords walk(const Lock& lock, const File& file) {
   return Walk(lock, file).run();
 }
 

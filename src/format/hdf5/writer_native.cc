@@ -361,7 +361,7 @@ class NativeWrite {
       const Hid from = open_source(path);
       const Hid to = open_target(path);
       std::set<std::string> written;
-      for (const AttributeEntry& entry : list_attributes(lock_, from.get())) {
+      for (const AttributeEntry& entry : list_attributes(lock_, from.get(), creation_list(lock_, from.get()))) {
         const Attribute* attribute = wanted == nullptr ? nullptr : find_attribute(*wanted, entry.name);
         if (wanted != nullptr && attribute == nullptr && !is_hidden_attribute(entry.name)) continue;
         written.insert(entry.name);

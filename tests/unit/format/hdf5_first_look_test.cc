@@ -51,7 +51,7 @@ TEST_CASE("The first look names what is wrong, as opening here would", "[hdf5]")
   const ScratchDirectory scratch;
   const std::string path = scratch / "a.h5";
   make_file(path);
-  CHECK(first_look(path).located == std::vector<bool>{true});
+  CHECK(first_look(path, LookAt::everything).located == std::vector<bool>{true});
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 100);
   REQUIRE_ERROR(open(path), Code::corrupt, "truncated file");
   REQUIRE_ERROR(open(scratch / "none.h5"), Code::not_found, "none.h5");
