@@ -27,6 +27,8 @@ namespace {
 
 /// What libraries and the allocator will still take once work starts: thread pools, metadata caches, indexes.
 constexpr std::uint64_t kLibraries_bytes = 4u << 20;
+/// And the library of a source that is a file, which has hardly been used by then: its code and its metadata cache.
+constexpr std::uint64_t kSourceLibrary_bytes = 9u << 20;
 /// A source chunk's address; a target chunk's place in the index that HDF5 builds, whose cache it bounds.
 constexpr std::uint64_t kBytesPerLocated = 24;
 constexpr std::uint64_t kBytesPerIndexed = 640;
@@ -128,7 +130,8 @@ std::uint64_t attribute_bytes(const std::vector<Attribute>& attributes) {
 /// What the process will hold besides buffers: what it holds now, the libraries, the index of the source's chunks, and
 /// the target's metadata while it is made. The factors are measured, on files of thousands of objects and of large
 /// attributes.
-std::uint64_t planned_base_bytes(const std::vector<PlanInput>& inputs, const Hierarchy& tree, bool to_directory) {
+std::uint64_t planned_base_bytes(const std::vector<PlanInput>& inputs, const Hierarchy& tree, bool from_directory,
+                                 bool to_directory) {
   std::uint64_t n_source = 0;
   std::uint64_t n_target = 0;
   for (const PlanInput& input : inputs) {
@@ -141,7 +144,8 @@ std::uint64_t planned_base_bytes(const std::vector<PlanInput>& inputs, const Hie
   for (const ArrayNode& array : tree.arrays) attributes += attribute_bytes(array.attributes);
   const std::uint64_t index = to_directory ? 0 : std::min<std::uint64_t>(kBytesPerIndexed * n_target, kMostIndex_bytes);
   const std::uint64_t journal = kBytesPerDone * std::min(n_target, kMostDone) + n_target / 8;
-  return resident_bytes() + kLibraries_bytes + kBytesPerLocated * n_source + index + journal +
+  return resident_bytes() + kLibraries_bytes + (from_directory ? 0 : kSourceLibrary_bytes) +
+         kBytesPerLocated * n_source + index + journal +
          (to_directory ? kDirectoryArray_bytes : kFileArray_bytes) * tree.arrays.size() +
          kGroup_bytes * tree.groups.size() + (to_directory ? kJsonFactor : kFileFactor) * attributes;
 }
@@ -233,7 +237,7 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
   for (std::size_t i = 0; i < targets.size(); ++i) inputs.push_back({&sources[i], &targets[i]});
   PlanRequest plan_request;
   plan_request.memory_bytes = request.memory_bytes != 0 ? request.memory_bytes : available_memory_bytes() / 2;
-  plan_request.base_bytes = planned_base_bytes(inputs, tree, to.is_directory);
+  plan_request.base_bytes = planned_base_bytes(inputs, tree, from.is_directory, to.is_directory);
   plan_request.n_threads =
       request.n_threads > 0 ? request.n_threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const Plan plan = make_plan(inputs, plan_request);

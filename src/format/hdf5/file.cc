@@ -38,6 +38,18 @@ Hid access_list(const Lock& lock, DriverState& driver) {
   return fapl;
 }
 
+/// What is read of a source is read once, in order: a cache that grows to its usual 32 MiB would gain nothing, and the
+/// memory planned for the library does not hold it.
+void limit_metadata_cache(const Lock& lock, hid_t fapl) {
+  H5AC_cache_config_t config{};
+  config.version = H5AC__CURR_CACHE_CONFIG_VERSION;
+  checked(lock, H5Pget_mdc_config(fapl, &config), "cannot read the metadata cache's limits", Code::internal);
+  config.set_initial_size = true;
+  config.min_size = config.initial_size = std::size_t{1} << 20;
+  config.max_size = std::size_t{2} << 20;
+  checked(lock, H5Pset_mdc_config(fapl, &config), "cannot limit the metadata cache", Code::internal);
+}
+
 void close_quietly(int& fd) {
   if (fd >= 0) ::close(fd);
   fd = -1;
@@ -77,6 +89,7 @@ std::shared_ptr<File> File::open(const std::string& path) {
 
   const Lock lock;
   const Hid fapl = access_list(lock, *file->driver_);
+  limit_metadata_cache(lock, fapl.get());
   const hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, fapl.get());
   if (id < 0) {
     Error error = library_error(lock, "cannot open the HDF5 file");
