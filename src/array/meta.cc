@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
 
 #include "base/checked.h"
@@ -36,7 +35,7 @@ std::size_t ArrayMeta::chunk_bytes() const {
 void set_byte_order(ArrayMeta& meta, ByteOrder order) {
   if (meta.layout.byte_order == order) return;
   meta.layout.byte_order = order;
-  if (meta.dtype.is_number()) std::reverse(meta.fill.begin(), meta.fill.end());
+  swap_words(meta.dtype, meta.fill);
 }
 
 bool same_encoding(const ArrayMeta& a, const ArrayMeta& b) {

@@ -1,18 +1,12 @@
 #include "array/scalar.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <optional>
-#include <string>
 
-#include "array/json_fields.h"
-#include "base/base64.h"
 #include "base/error.h"
 #include "base/half.h"
 #include "base/json.h"
@@ -138,44 +132,6 @@ bool store_integer(const Whole& whole, const DType& dtype, MutableByteView out) 
   return true;
 }
 
-[[noreturn]] void bad_fill(const Json& value, const DType& dtype) {
-  throw Error(Code::corrupt, fmt::format("fill_value {} is no value of type {}", quote(value), dtype.name()));
-}
-
-// "0x7fc00000": exactly two digits for each byte.
-bool parse_hex(std::string_view text, const DType& dtype, MutableByteView out) {
-  if (text.substr(0, 2) != "0x" || text.size() != 2 + 2 * dtype.bytes) return false;
-  std::uint64_t bits = 0;
-  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), bits, 16);
-  if (error != std::errc{} || end != text.data() + text.size()) return false;
-  store_bits(bits, out);
-  return true;
-}
-
-bool fill_from_text(const std::string& text, const DType& dtype, MutableByteView out) {
-  if (dtype.kind == DType::Kind::text) {
-    const auto bytes = from_base64(text);
-    if (!bytes || bytes->size() > out.size()) return false;
-    std::copy(bytes->begin(), bytes->end(), out.begin());
-    return true;
-  }
-  if (dtype.kind == DType::Kind::float_) {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    if (text == "NaN") return store_float(std::numeric_limits<double>::quiet_NaN(), dtype, Rounding::nearest, out);
-    if (text == "Infinity") return store_float(kInfinity, dtype, Rounding::nearest, out);
-    if (text == "-Infinity") return store_float(-kInfinity, dtype, Rounding::nearest, out);
-    if (parse_hex(text, dtype, out)) return true;
-  }
-  // A number in quotes, as some writers have it.
-  if (text.empty() || text.size() > 64) return false;
-  try {
-    const Json number = parse_json(text);
-    return number.is_number() && element_from_json(number, dtype, Rounding::nearest, out);
-  } catch (const Error&) {
-    return false;
-  }
-}
-
 }  // namespace
 
 bool element_from_json(const Json& value, const DType& dtype, Rounding rounding, MutableByteView out) {
@@ -229,49 +185,9 @@ bool is_special_nan(const DType& dtype, ByteView element) {
   return load_bits(out) != load_bits(element);
 }
 
-std::vector<std::byte> fill_from_json(const Json& value, const DType& dtype) {
-  std::vector<std::byte> out(dtype.bytes);
-  if (value.is_array() && value.size() == 1 && !value.front().is_array()) return fill_from_json(value.front(), dtype);
-  bool fits = false;
-  if (value.is_string()) {
-    fits = fill_from_text(value.get_ref<const std::string&>(), dtype, out);
-  } else if (dtype.kind == DType::Kind::boolean && value.is_number()) {
-    const auto whole = to_whole(value);
-    fits = whole && whole->magnitude <= 1 && store(static_cast<std::uint8_t>(whole->magnitude), out);
-  } else if (dtype.kind == DType::Kind::text) {
-    fits = is_value(value, std::int64_t{0});  // as zarr-python once spelled the empty text
-  } else if (value.is_boolean() && dtype.kind != DType::Kind::boolean) {
-    fits = element_from_json(Json(value.get<bool>() ? 1 : 0), dtype, Rounding::nearest, out);
-  } else {
-    fits = element_from_json(value, dtype, Rounding::nearest, out);
-  }
-  if (!fits) bad_fill(value, dtype);
-  return out;
-}
-
-Json fill_to_json(const DType& dtype, ByteView element, bool nan_bits) {
-  if (dtype.kind == DType::Kind::text) {
-    while (!element.empty() && element.back() == std::byte{0}) element = element.first(element.size() - 1);
-    return Json(to_base64(element));
-  }
-  if (dtype.kind == DType::Kind::float_) {
-    const double number = load_float(dtype, element);
-    if (std::isnan(number)) {
-      if (!nan_bits || !is_special_nan(dtype, element)) return Json("NaN");
-      return Json(fmt::format("0x{:0{}x}", load_bits(element), 2 * dtype.bytes));
-    }
-    if (std::isinf(number)) return Json(number > 0 ? "Infinity" : "-Infinity");
-  }
-  return element_to_json(dtype, element);
-}
-
 std::vector<std::byte> in_order(ByteView native_element, const DType& dtype, ByteOrder order) {
   std::vector<std::byte> out(native_element.begin(), native_element.end());
-  if (order == kNativeOrder) return out;
-  const std::size_t word = dtype.element().word_bytes;
-  for (std::size_t at = 0; word > 1 && at + word <= out.size(); at += word) {
-    std::reverse(out.begin() + static_cast<std::ptrdiff_t>(at), out.begin() + static_cast<std::ptrdiff_t>(at + word));
-  }
+  if (order != kNativeOrder) swap_words(dtype, out);
   return out;
 }
 

@@ -18,6 +18,20 @@ void add(Packer& out, const DType& dtype) {
   out.number(dtype.bytes);
   out.text(dtype.other);
   out.number(dtype.refers ? 1 : 0);
+  out.text(dtype.unit);
+  out.number(static_cast<std::uint64_t>(dtype.n_units));
+  out.number(dtype.members.size());
+  for (const DType::Member& member : dtype.members) {
+    out.text(member.name);
+    add(out, member.type);
+    add(out, member.shape);
+    out.number(static_cast<std::uint64_t>(member.byte_order));
+  }
+  out.number(dtype.names.size());
+  for (const DType::Name& name : dtype.names) {
+    out.text(name.name);
+    out.number(static_cast<std::uint64_t>(name.value));
+  }
 }
 
 void add(Packer& out, const std::vector<Attribute>& attributes) {

@@ -103,7 +103,7 @@ void adapt_array(ArrayNode& node, const std::string& source, AdaptReport& report
 
 }  // namespace
 
-void adapt_to_zarr(Hierarchy& tree, AdaptReport& report) {
+void adapt_to_zarr(Hierarchy& tree, const char* format, HasType has_type, AdaptReport& report) {
   for (const LinkNode& link : tree.links) {
     report.losses.push_back({link.path, fmt::format("{} {}{}{} cannot be stored in Zarr", link_words(link.kind),
                                                     link.file, link.file.empty() ? "" : ":", link.target)});
@@ -112,10 +112,10 @@ void adapt_to_zarr(Hierarchy& tree, AdaptReport& report) {
   lose_types(tree, "Zarr", report);
 
   const auto cannot_be_stored = [&](const ArrayNode& node) {
-    if (node.meta.unsupported.empty() && node.meta.dtype.is_plain()) return false;
-    const std::string why =
-        node.meta.unsupported.empty() ? "data type " + node.meta.dtype.name() : node.meta.unsupported;
-    report.losses.push_back({node.meta.path, fmt::format("{}: the array cannot be stored in Zarr yet", why)});
+    const ArrayMeta& meta = node.meta;
+    if (meta.unsupported.empty() && !meta.dtype.refers && meta.dtype.bytes > 0 && has_type(meta.dtype)) return false;
+    const std::string why = meta.unsupported.empty() ? "data type " + meta.dtype.name() : meta.unsupported;
+    report.losses.push_back({meta.path, fmt::format("{}: the array cannot be stored in {}", why, format)});
     return true;
   };
   tree.arrays.erase(std::remove_if(tree.arrays.begin(), tree.arrays.end(), cannot_be_stored), tree.arrays.end());
@@ -195,12 +195,13 @@ AttributeValue in_array_type(const AttributeValue& value, const DType& dtype) {
   return element_from_json(number, dtype, Rounding::nearest, typed.data) ? typed : value;
 }
 
-void check_zarr_array(const ArrayMeta& meta, const char* format, bool (*has_spelling)(const std::string& codec)) {
+void check_zarr_array(const ArrayMeta& meta, const char* format, HasType has_type,
+                      bool (*has_spelling)(const std::string& codec)) {
   const auto refuse = [&](const std::string& what, const std::string& hint = {}) {
     throw Error(Code::unsupported, what, hint).in(meta.path);
   };
   if (!meta.unsupported.empty()) refuse(meta.unsupported);
-  if (!meta.dtype.is_plain()) refuse(fmt::format("{} arrays of type {} cannot be written", format, meta.dtype.name()));
+  if (!has_type(meta.dtype)) refuse(fmt::format("{} arrays of type {} cannot be written", format, meta.dtype.name()));
   if (meta.storage != Storage::chunked)
     refuse(fmt::format("{} arrays are always chunked", format), "give chunk lengths");
   for (const Index length : meta.chunk) {

@@ -12,10 +12,13 @@
 
 namespace chunkwise {
 
+/// Tells whether a version of Zarr can spell an element type.
+using HasType = bool (*)(const DType& dtype);
+
 /// Removes what no Zarr store can hold (each a loss), turns contiguous and compact arrays into chunked ones (each a
-/// note), and gives every array a ZarrArray of its own as native. Throws Error{unsupported} for a codec nobody here
-/// knows and for a name that cannot be part of a key.
-void adapt_to_zarr(Hierarchy& tree, AdaptReport& report);
+/// note), and gives every array a ZarrArray of its own as native. `format` names the version: "Zarr v2". Throws
+/// Error{unsupported} for a codec nobody here knows and for a name that cannot be part of a key.
+void adapt_to_zarr(Hierarchy& tree, const char* format, HasType has_type, AdaptReport& report);
 
 /// The array's own ZarrArray, after adapt_to_zarr.
 ZarrArray& zarr_native(ArrayNode& node);
@@ -37,9 +40,10 @@ std::optional<std::vector<std::byte>> mask_value(const ArrayNode& node);
 /// as the user wrote it), integers must fit.
 AttributeValue in_array_type(const AttributeValue& value, const DType& dtype);
 
-/// Throws Error{unsupported} if an array is not a plain grid of chunks of numbers that a Zarr store can hold.
+/// Throws Error{unsupported} if an array is not a plain grid of chunks of elements that a Zarr store can hold.
 /// `has_spelling` tells whether the format can write a codec.
-void check_zarr_array(const ArrayMeta& meta, const char* format, bool (*has_spelling)(const std::string& codec));
+void check_zarr_array(const ArrayMeta& meta, const char* format, HasType has_type,
+                      bool (*has_spelling)(const std::string& codec));
 
 /// True if the hierarchy is nameless and still is nothing but one array: it is written as one again.
 bool is_single_array(const Hierarchy& tree);

@@ -36,6 +36,14 @@ struct ZarrArray : ArrayOrigin {
   bool v2_keys = false;
   /// Zarr v2: the JSON of fill_value; empty: not decided.
   std::string fill_json;
+  /// Zarr v3: data_type and fill_value in the file's own words, and what they were read as.
+  struct Spelling {
+    std::string type_json;
+    std::string fill_json;
+    DType dtype;
+    std::vector<std::byte> fill;
+  };
+  Spelling spelling;
   /// The fill that the metadata does not tell (Zarr v2 null): in the array's byte order; empty: undefined.
   std::optional<std::vector<std::byte>> untold_fill;
   /// Zarr v2: there is a list of dimension names, even of none.

@@ -229,7 +229,7 @@ void set_tile(const ArrayMeta& source, const ArrayMeta& target, const Shape& til
 std::vector<std::byte> fill_in_order(const ArrayMeta& meta, ByteOrder order) {
   if (meta.fill.empty()) return std::vector<std::byte>(meta.dtype.bytes);
   std::vector<std::byte> fill = meta.fill;
-  if (order != meta.layout.byte_order && meta.dtype.is_number()) std::reverse(fill.begin(), fill.end());
+  if (order != meta.layout.byte_order) swap_words(meta.dtype, fill);
   return fill;
 }
 

@@ -184,7 +184,7 @@ Hid make_type(const Lock& lock, const DType& dtype, ByteOrder byte_order) {
       break;
     case DType::Kind::text:
       return make_string_type(lock, dtype.bytes, dtype.bytes == 1 ? H5T_STR_NULLTERM : H5T_STR_NULLPAD, false);
-    case DType::Kind::other:
+    default:
       break;
   }
   throw Error(Code::unsupported, fmt::format("HDF5 files of ours have no type {}", dtype.name()));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "array/fill_json.h"
 #include "array/scalar.h"
 #include "array/zarr_adapt.h"
 #include "base/error.h"
@@ -10,6 +11,7 @@
 #include "codec/registry.h"
 #include "format/zarr2/format.h"
 #include "format/zarr2/metadata.h"
+#include "format/zarr2/types.h"
 
 namespace chunkwise::zarr2 {
 namespace {
@@ -70,7 +72,7 @@ void adapt_fill(ArrayNode& node, const std::string& source) {
     // As it was, but in plain spelling.
     if (parse_json(native.fill_json).is_null()) return leave_fill_untold(meta, native);
     const auto told = fill_from_json(parse_json(native.fill_json), meta.dtype);
-    native.fill_json = dump_json(fill_to_json(meta.dtype, told, false));
+    native.fill_json = dump_json(fill_to_json(meta.dtype, told, FillStyle::zarr2));
     if (native.has_absent_chunks || !native.untold_fill) meta.fill = in_order(told, meta.dtype, meta.layout.byte_order);
     return;
   }
@@ -87,7 +89,7 @@ void adapt_fill(ArrayNode& node, const std::string& source) {
 }  // namespace
 
 void adapt(Hierarchy& tree, AdaptReport& report) {
-  adapt_to_zarr(tree, report);
+  adapt_to_zarr(tree, "Zarr v2", has_type, report);
   for (ArrayNode& node : tree.arrays) {
     ZarrArray& native = zarr_native(node);
     if (tree.format != "zarr2") {
@@ -112,7 +114,7 @@ void adapt(Hierarchy& tree, AdaptReport& report) {
 
 void check(const Hierarchy& tree) {
   for (const ArrayNode& node : tree.arrays) {
-    check_zarr_array(node.meta, "Zarr v2", has_spelling);
+    check_zarr_array(node.meta, "Zarr v2", has_type, has_spelling);
     if (axes_order(node.meta) < 0) {
       throw Error(Code::unsupported, "Zarr v2 stores elements in C or F order only").in(node.meta.path);
     }

@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <string_view>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "array/fill_json.h"
 #include "array/json_fields.h"
 #include "array/scalar.h"
 #include "array/zarr_adapt.h"
@@ -16,80 +14,20 @@
 #include "base/json.h"
 #include "codec/chain.h"
 #include "codec/registry.h"
+#include "format/zarr2/types.h"
 
 namespace chunkwise::zarr2 {
 namespace {
-
-constexpr std::size_t kMaxElementBytes = std::size_t{1} << 30;
 
 void refuse(ArrayMeta& meta, const std::string& why) {
   if (meta.unsupported.empty()) meta.unsupported = why;
 }
 
-// A structured type: a list of [name, type] or [name, type, shape], no name twice.
-bool is_structured_type(const Json& value) {
-  if (!value.is_array() || value.empty()) return false;
-  std::unordered_set<std::string_view> names;
-  for (const Json& field : value) {
-    if (!field.is_array() || field.size() < 2 || field.size() > 3 || !field[0].is_string()) return false;
-    const std::string& name = field[0].get_ref<const std::string&>();
-    if (name.empty() || !names.insert(name).second) return false;
-    if (!field[1].is_string() && !is_structured_type(field[1])) return false;
-    if (field.size() == 3 && !field[2].is_array() && !field[2].is_number_integer()) return false;
-  }
-  return true;
-}
-
 void parse_dtype_member(const Json& value, ArrayMeta& meta) {
-  const auto malformed = [&](const char* why) {
-    throw Error(Code::corrupt, fmt::format("'dtype' is {}, {}", quote(value), why));
-  };
-  meta.dtype = DType{DType::Kind::other, 0, {}, false};
-  if (value.is_array()) {
-    if (!is_structured_type(value)) malformed("no list of named fields");
-    meta.dtype.other = "structured";
-    refuse(meta, "structured data type");
-    return;
-  }
-  const std::string& text = need_string(value, "dtype");
-  if (text.size() < 2 || (text[0] != '<' && text[0] != '>' && text[0] != '|')) malformed("no type of Zarr v2");
-  const char kind = text[1];
-  std::size_t size = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data() + 2, end, size);
-  const bool has_size = error == std::errc{} && rest != text.data() + 2;
-  if (text.size() > 2 && error == std::errc::result_out_of_range) malformed("too large a type");
-
-  if (kind == 'b' || kind == 'i' || kind == 'u' || kind == 'f' || kind == 'c') {
-    if (!has_size || rest != end) malformed("no type of Zarr v2");
-    const auto known = parse_dtype(kind == 'b' && size == 1 ? "bool" : text.substr(1));
-    const bool wide_float = (kind == 'f' && (size == 12 || size == 16)) ||
-                            (kind == 'c' && (size == 8 || size == 16 || size == 24 || size == 32));
-    if (!known && !wide_float) malformed("no type of Zarr v2");
-    if (text[0] == '|' && size > 1) malformed("a type without a byte order");
-    meta.layout.byte_order = size > 1 && text[0] == '>' ? ByteOrder::big : ByteOrder::little;
-    if (known) {
-      meta.dtype = *known;
-      return;
-    }
-    meta.dtype.bytes = size;
-  } else if (kind == 'O') {
-    if (text.size() > 2) malformed("no type of Zarr v2");
-  } else if (kind == 'M' || kind == 'm') {
-    if (!has_size || size != 8) malformed("no type of Zarr v2");
-    meta.dtype.bytes = 8;
-  } else if (kind == 'S' || kind == 'U' || kind == 'V') {
-    if (!has_size || rest != end || size > kMaxElementBytes) malformed("no type of Zarr v2");
-    meta.dtype.bytes = kind == 'U' ? size * 4 : size;
-    if (kind == 'S' && size > 0) {
-      meta.dtype.kind = DType::Kind::text;
-      return;
-    }
-  } else {
-    malformed("no type of Zarr v2");
-  }
-  meta.dtype.other = text;
-  refuse(meta, "data type " + quote_name(text));
+  ParsedType type = parse_type(value);
+  meta.dtype = std::move(type.dtype);
+  meta.layout.byte_order = type.byte_order;
+  if (!type.unsupported.empty()) refuse(meta, type.unsupported);
 }
 
 CodecSpec parse_codec(const Json& config, const char* what, ArrayMeta& meta) {
@@ -131,8 +69,14 @@ void parse_codecs(const Json& document, ArrayMeta& meta) {
 void parse_fill(const Json& document, ParsedArray& array) {
   const Json& value = need_member(document, "fill_value");
   array.native.fill_json = dump_json(value);
-  if (value.is_null() || !array.meta.dtype.is_plain()) return;
-  const auto native = fill_from_json(value, array.meta.dtype);
+  const DType& dtype = array.meta.dtype;
+  if (value.is_null() || dtype.bytes == 0) return;
+  if (dtype.kind == DType::Kind::other) {
+    if (value != Json(0)) refuse(array.meta, fmt::format("a fill_value of type {}", dtype.name()));
+    array.meta.fill.resize(dtype.bytes);
+    return;
+  }
+  const auto native = fill_from_json(value, dtype);
   array.meta.fill = in_order(native, array.meta.dtype, array.meta.layout.byte_order);
 }
 
@@ -193,17 +137,11 @@ ParsedArray parse_zarray(const Json& document) {
   return array;
 }
 
-std::string typestr(const ArrayMeta& meta) {
-  const std::string name = meta.dtype.kind == DType::Kind::boolean ? "b1" : meta.dtype.name();
-  if (meta.dtype.element().word_bytes == 1) return "|" + name;
-  return (meta.layout.byte_order == ByteOrder::little ? "<" : ">") + name;
-}
-
 Json print_zarray(const ArrayMeta& meta, const ZarrArray& native, const Json& fill_value) {
   Json document = Json::object();
   document["shape"] = std::vector<Index>(meta.shape.begin(), meta.shape.end());
   document["chunks"] = std::vector<Index>(meta.chunk.begin(), meta.chunk.end());
-  document["dtype"] = typestr(meta);
+  document["dtype"] = print_type(meta.dtype, meta.layout.byte_order);
   document["fill_value"] = fill_value;
   const bool order_f = meta.layout.axes.rank() > 1 || (native.order_f && meta.shape.rank() < 2);
   document["order"] = order_f ? "F" : "C";
@@ -226,9 +164,9 @@ Json print_zarray(const ArrayMeta& meta, const ZarrArray& native, const Json& fi
 
 Json choose_fill(const ArrayNode& node, const ZarrArray& native) {
   const ArrayMeta& meta = node.meta;
-  if (const auto mask = mask_value(node)) return fill_to_json(meta.dtype, *mask, false);
+  if (const auto mask = mask_value(node)) return fill_to_json(meta.dtype, *mask, FillStyle::zarr2);
   if (meta.fill.empty() || is_zero(meta.fill) || !native.has_absent_chunks) return Json(nullptr);
-  return fill_to_json(meta.dtype, from_order(meta.fill, meta.dtype, meta.layout.byte_order), false);
+  return fill_to_json(meta.dtype, from_order(meta.fill, meta.dtype, meta.layout.byte_order), FillStyle::zarr2);
 }
 
 }  // namespace chunkwise::zarr2

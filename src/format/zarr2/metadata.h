@@ -23,9 +23,6 @@ struct ParsedArray {
 /// Types and codecs that are unknown here are noted in meta.unsupported.
 ParsedArray parse_zarray(const Json& document);
 
-/// Type name of numpy: "<f4".
-std::string typestr(const ArrayMeta& meta);
-
 /// The document of an array that check() has passed. `fill_value` as decided by choose_fill.
 Json print_zarray(const ArrayMeta& meta, const ZarrArray& native, const Json& fill_value);
 

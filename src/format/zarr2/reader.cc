@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "array/fill_json.h"
 #include "array/json_attributes.h"
 #include "array/json_fields.h"
 #include "array/object_chunks.h"
@@ -271,8 +272,9 @@ class TreeReader {
     const bool is_text = meta.dtype.kind == DType::Kind::text;
     const bool is_empty_text =
         is_text && std::all_of(told.begin(), told.end(), [](std::byte b) { return b == std::byte{0}; });
+    const bool can_mask = is_text || meta.dtype.is_number();
     const bool is_mask =
-        !told.empty() && !is_empty_text && parsed.native.has_dimension_list && !(hinted && *hinted == told);
+        can_mask && !told.empty() && !is_empty_text && parsed.native.has_dimension_list && !(hinted && *hinted == told);
     if (!is_mask || find_attribute(attributes, "_FillValue") != nullptr) return;
     auto spelling = std::make_shared<JsonSpelling>();
     spelling->implied = true;

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "array/fill_json.h"
 #include "array/json_attributes.h"
 #include "array/json_fields.h"
 #include "array/object_chunks.h"
@@ -113,9 +114,11 @@ class TreeWriter {
     const std::vector<std::byte>* value = native.untold_fill ? &*native.untold_fill : nullptr;
     if (value == nullptr && told_unmasked && (!meta.dims.empty() || native.has_dimension_list)) value = &meta.fill;
     if (value == nullptr) return;
+    // Arrays in structured types have no spelling but base64.
+    const FillStyle style = meta.dtype.kind == DType::Kind::structured ? FillStyle::zarr2 : FillStyle::zarr3;
     const Json spelled = value->empty()
                              ? Json(nullptr)
-                             : fill_to_json(meta.dtype, from_order(*value, meta.dtype, meta.layout.byte_order), true);
+                             : fill_to_json(meta.dtype, from_order(*value, meta.dtype, meta.layout.byte_order), style);
     hints_.member(hint_path, "fill", spelled);
   }
 

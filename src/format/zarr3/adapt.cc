@@ -9,6 +9,7 @@
 #include "codec/registry.h"
 #include "format/zarr3/format.h"
 #include "format/zarr3/metadata.h"
+#include "format/zarr3/types.h"
 
 namespace chunkwise::zarr3 {
 namespace {
@@ -57,7 +58,7 @@ CodecSpecs to_core(const CodecSpecs& codecs, std::size_t chunk_bytes) {
 }  // namespace
 
 void adapt(Hierarchy& tree, AdaptReport& report) {
-  adapt_to_zarr(tree, report);
+  adapt_to_zarr(tree, "Zarr v3", has_type, report);
   for (ArrayNode& node : tree.arrays) {
     ZarrArray& native = zarr_native(node);
     if (tree.format != "zarr3") {
@@ -75,7 +76,7 @@ void adapt(Hierarchy& tree, AdaptReport& report) {
 }
 
 void check(const Hierarchy& tree) {
-  for (const ArrayNode& node : tree.arrays) check_zarr_array(node.meta, "Zarr v3", has_spelling);
+  for (const ArrayNode& node : tree.arrays) check_zarr_array(node.meta, "Zarr v3", has_type, has_spelling);
 }
 
 }  // namespace chunkwise::zarr3

@@ -8,61 +8,15 @@
 #include <utility>
 
 #include "array/json_fields.h"
-#include "array/scalar.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "codec/chain.h"
 #include "codec/registry.h"
+#include "format/zarr3/extension.h"
+#include "format/zarr3/types.h"
 
 namespace chunkwise::zarr3 {
 namespace {
-
-struct CoreType {
-  std::string_view name;
-  std::string_view dtype;
-};
-constexpr std::array<CoreType, 12> kCoreTypes{{{"bool", "bool"},
-                                               {"int8", "i1"},
-                                               {"int16", "i2"},
-                                               {"int32", "i4"},
-                                               {"int64", "i8"},
-                                               {"uint8", "u1"},
-                                               {"uint16", "u2"},
-                                               {"uint32", "u4"},
-                                               {"uint64", "u8"},
-                                               {"float16", "f2"},
-                                               {"float32", "f4"},
-                                               {"float64", "f8"}}};
-
-// Texts of a fixed number of bytes, as zarr-python 3 registers them: {"length_bytes": 1}, the fill in base64.
-constexpr const char* kTextType = "null_terminated_bytes";
-constexpr std::uint64_t kMaxText_bytes = std::uint64_t{1} << 30;
-
-// A named extension point: an object with a name and maybe a configuration, or the bare name.
-struct Extension {
-  std::string name;
-  const Json* configuration = nullptr;  // null or an object
-};
-
-Extension parse_extension(const Json& value, const std::string& what) {
-  if (value.is_string()) return {value.get<std::string>(), nullptr};
-  if (!value.is_object()) {
-    throw Error(Code::corrupt, fmt::format("'{}' is {}, neither a name nor an object", what, quote(value)));
-  }
-  const Json* name = find_member(value, "name");
-  if (name == nullptr) throw Error(Code::corrupt, fmt::format("'{}' has no 'name'", what));
-  Extension extension{need_string(*name, what + ".name"), find_member(value, "configuration")};
-  if (extension.configuration != nullptr && !extension.configuration->is_object()) {
-    throw Error(Code::corrupt, fmt::format("the configuration of '{}' is no object", what));
-  }
-  return extension;
-}
-
-const Json& need_configuration(const Extension& extension, const std::string& what, const char* name) {
-  const Json* member = extension.configuration == nullptr ? nullptr : find_member(*extension.configuration, name);
-  if (member == nullptr) throw Error(Code::corrupt, fmt::format("'{}' ({}) has no '{}'", what, extension.name, name));
-  return *member;
-}
 
 class ArrayParser {
  public:
@@ -72,11 +26,11 @@ class ArrayParser {
     check_version("array");
     meta_.shape = need_extents(need_member(document_, "shape"), "shape", 0);
     meta_.max_shape = meta_.shape;
-    parse_type();
+    parse_type_member();
     parse_grid();
     parse_keys();
     parse_codecs();
-    parse_fill();
+    parse_fill_member();
     parse_dims();
     parse_extensions();
     check_extents(meta_);
@@ -97,22 +51,12 @@ class ArrayParser {
     }
   }
 
-  void parse_type() {
-    const Extension type = parse_extension(need_member(document_, "data_type"), "data_type");
-    for (const CoreType& core : kCoreTypes) {
-      if (core.name == type.name) meta_.dtype = *parse_dtype(core.dtype);
-    }
-    if (meta_.dtype.is_number()) return;
-    if (type.name == kTextType) {
-      const Json& length = need_configuration(type, "data_type", "length_bytes");
-      const bool is_length = length.is_number_unsigned() && length.get<std::uint64_t>() - 1 < kMaxText_bytes;
-      if (!is_length) throw Error(Code::corrupt, fmt::format("'length_bytes' of 'data_type' is {}", quote(length)));
-      meta_.dtype = DType{DType::Kind::text, length.get<std::size_t>(), {}, false};
-      return;
-    }
-    if (type.name.empty()) throw Error(Code::corrupt, "'data_type' is an empty name");
-    meta_.dtype = DType{DType::Kind::other, 0, type.name, false};
-    refuse("data type " + quote_name(type.name));
+  void parse_type_member() {
+    const Json& value = need_member(document_, "data_type");
+    ParsedType type = parse_type(value);
+    meta_.dtype = std::move(type.dtype);
+    spelling_.type_json = dump_json(value);
+    if (!type.unsupported.empty()) refuse(type.unsupported);
   }
 
   void parse_grid() {
@@ -230,7 +174,8 @@ class ArrayParser {
   void take_byte_order(const Extension& codec, const std::string& what) {
     const Json* endian = codec.configuration == nullptr ? nullptr : find_member(*codec.configuration, "endian");
     if (endian == nullptr || endian->is_null()) {
-      if (meta_.dtype.is_number() && meta_.dtype.bytes > 1) {
+      // Structured types are little-endian if nothing is said: so they were written at first.
+      if (word_bytes(meta_.dtype) > 1) {
         throw Error(Code::corrupt, fmt::format("'{}' (bytes) has no 'endian'", what));
       }
       return;
@@ -239,14 +184,23 @@ class ArrayParser {
       throw Error(Code::corrupt,
                   fmt::format("the endian of '{}' is {}, neither 'little' nor 'big'", what, quote(*endian)));
     }
-    const bool big = *endian == Json("big") && meta_.dtype.bytes > 1;
-    meta_.layout.byte_order = big ? ByteOrder::big : ByteOrder::little;
+    const ByteOrder order = *endian == Json("big") ? ByteOrder::big : ByteOrder::little;
+    if (word_bytes(meta_.dtype) > 1) meta_.layout.byte_order = order;
+    member_order_ = order;
   }
 
-  void parse_fill() {
+  void parse_fill_member() {
     const Json& value = need_member(document_, "fill_value");
-    if (!meta_.dtype.is_plain()) return;
-    meta_.fill = in_order(fill_from_json(value, meta_.dtype), meta_.dtype, meta_.layout.byte_order);
+    spelling_.fill_json = dump_json(value);
+    if (meta_.dtype.bytes == 0) return;
+    meta_.fill = parse_fill(value, meta_.dtype);
+    if (meta_.layout.byte_order != kNativeOrder) swap_words(word_bytes(meta_.dtype), meta_.fill);
+    // The spelling of values knows nothing of how the codec "bytes" orders those of members.
+    const DType little = meta_.dtype;
+    set_member_order(meta_.dtype, member_order_);
+    if (!meta_.dtype.members.empty()) reorder_members(little, meta_.dtype, meta_.fill);
+    spelling_.dtype = meta_.dtype;
+    spelling_.fill = meta_.fill;
   }
 
   void parse_dims() {
@@ -284,14 +238,9 @@ class ArrayParser {
   const Json& document_;
   ParsedArray array_;
   ArrayMeta& meta_ = array_.meta;
+  ZarrArray::Spelling& spelling_ = array_.native.spelling;
+  ByteOrder member_order_ = ByteOrder::little;
 };
-
-Json named(const char* name, Json configuration) {
-  Json extension = Json::object();
-  extension["name"] = name;
-  extension["configuration"] = std::move(configuration);
-  return extension;
-}
 
 Json print_codecs(const ArrayMeta& meta) {
   Json codecs = Json::array();
@@ -299,8 +248,9 @@ Json print_codecs(const ArrayMeta& meta) {
     Json order = std::vector<Index>(meta.layout.axes.begin(), meta.layout.axes.end());
     codecs.push_back(named("transpose", Json{{"order", std::move(order)}}));
   }
-  if (meta.dtype.element().word_bytes > 1) {
-    codecs.push_back(named("bytes", Json{{"endian", meta.layout.byte_order == ByteOrder::little ? "little" : "big"}}));
+  if (word_bytes(meta.dtype) > 1 || has_byte_order(meta.dtype)) {
+    const ByteOrder order = common_byte_order(meta.dtype).value_or(meta.layout.byte_order);
+    codecs.push_back(named("bytes", Json{{"endian", order == ByteOrder::little ? "little" : "big"}}));
   } else {
     codecs.push_back(Json{{"name", "bytes"}});
   }
@@ -314,6 +264,21 @@ Json print_codecs(const ArrayMeta& meta) {
     codecs.push_back(named(name.c_str(), std::move(configuration)));
   }
   return codecs;
+}
+
+// As it was spelled, if it is still the same.
+Json spell_type(const ArrayMeta& meta, const ZarrArray::Spelling& spelling) {
+  if (!spelling.type_json.empty() && meta.dtype == spelling.dtype) return parse_json(spelling.type_json);
+  return print_type(meta.dtype);
+}
+
+Json spell_fill(const ArrayMeta& meta, const ZarrArray::Spelling& spelling) {
+  std::vector<std::byte> fill = meta.fill;
+  fill.resize(meta.dtype.bytes);
+  const bool is_kept = !spelling.type_json.empty() && meta.dtype == spelling.dtype && fill == spelling.fill;
+  if (is_kept) return parse_json(spelling.fill_json);
+  if (meta.layout.byte_order != kNativeOrder) swap_words(word_bytes(meta.dtype), fill);
+  return print_fill(meta.dtype, fill);
 }
 
 }  // namespace
@@ -339,20 +304,13 @@ std::string check_group(const Json& document) {
 Json print_array(const ArrayMeta& meta, const ZarrArray& native, Json attributes) {
   Json document = Json::object();
   document["shape"] = std::vector<Index>(meta.shape.begin(), meta.shape.end());
-  const bool is_text = meta.dtype.kind == DType::Kind::text;
-  const auto type = std::find_if(kCoreTypes.begin(), kCoreTypes.end(),
-                                 [&](const CoreType& core) { return core.dtype == meta.dtype.name(); });
-  CHUNKWISE_CHECK(is_text || type != kCoreTypes.end());
-  document["data_type"] =
-      is_text ? named(kTextType, Json{{"length_bytes", meta.dtype.bytes}}) : Json(std::string(type->name));
+  document["data_type"] = spell_type(meta, native.spelling);
   document["chunk_grid"] =
       named("regular", Json{{"chunk_shape", std::vector<Index>(meta.chunk.begin(), meta.chunk.end())}});
   const char separator = native.separator != 0 ? native.separator : native.v2_keys ? '.' : '/';
   document["chunk_key_encoding"] =
       named(native.v2_keys ? "v2" : "default", Json{{"separator", std::string(1, separator)}});
-  const std::vector<std::byte> zero(meta.dtype.bytes);
-  const std::vector<std::byte>& fill = meta.fill.empty() ? zero : meta.fill;
-  document["fill_value"] = fill_to_json(meta.dtype, from_order(fill, meta.dtype, meta.layout.byte_order), true);
+  document["fill_value"] = spell_fill(meta, native.spelling);
   document["codecs"] = print_codecs(meta);
   document["attributes"] = std::move(attributes);
   if (!meta.dims.empty()) {
