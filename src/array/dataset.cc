@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace chunkwise {
@@ -21,16 +23,26 @@ void Writer::copy_elements(const std::string& path, const Reader&, const Element
   refuse_elements(path);
 }
 
-void lose_types(Hierarchy& tree, const char* target, AdaptReport& report) {
-  for (const TypeNode& type : tree.types) {
-    const std::string what = fmt::format("the named type {}", type.dtype.name());
-    if (type.dtype.kind == DType::Kind::other || !type.attributes.empty())
-      report.losses.push_back({type.path, fmt::format("{}{} cannot be stored in {}", what,
-                                                      type.attributes.empty() ? "" : " with attributes", target)});
-    else
+void lose_types(Hierarchy& tree, const char* target, const std::function<bool(const DType&)>& can_keep,
+                AdaptReport& report) {
+  std::erase_if(tree.types, [&](TypeNode& type) {
+    const DType& dtype = type.dtype;
+    const bool is_kept = can_keep(dtype);
+    const std::string what = fmt::format("the named type {}", dtype.name());
+    if (!type.attributes.empty() || (!is_kept && !dtype.is_number() && dtype.kind != DType::Kind::text))
+      report.losses.push_back(
+          {type.path, fmt::format("{}{} cannot be stored in {}", is_kept ? "attributes of " : "",
+                                  what + (is_kept || type.attributes.empty() ? "" : " with attributes"), target)});
+    else if (!is_kept)
       report.notes.push_back(fmt::format("{}: {} has no name in {}", type.path, what, target));
+    type.attributes.clear();
+    return !is_kept;
+  });
+  for (ArrayNode& array : tree.arrays) {
+    const std::string& name = array.meta.dtype.named;
+    const auto is_it = [&](const TypeNode& type) { return type.path == name; };
+    if (!name.empty() && std::none_of(tree.types.begin(), tree.types.end(), is_it)) array.meta.dtype.named.clear();
   }
-  tree.types.clear();
 }
 
 }  // namespace chunkwise

@@ -69,8 +69,10 @@ struct AdaptReport {
   std::vector<Loss> losses;        // refused unless the user allows loss
 };
 
-/// Takes the named types out of a hierarchy for a target that has none. Arrays of numbers or texts say all that such a
-/// type says, so that a note is enough; other types, and attributes, are losses.
-void lose_types(Hierarchy& tree, const char* target, AdaptReport& report);
+/// Takes those named types out of a hierarchy that the target has no place for, of all types their attributes. Where a
+/// type is one of numbers or texts, the arrays of it say all that it says, so that a note is enough; others, and
+/// attributes, are losses.
+void lose_types(Hierarchy& tree, const char* target, const std::function<bool(const DType&)>& can_keep,
+                AdaptReport& report);
 
 }  // namespace chunkwise

@@ -53,6 +53,8 @@ struct DType {
   std::int64_t n_units = 1;
   /// Of structured, in order; a member without a name is a gap.
   std::vector<Member> members;
+  /// The path of the TypeNode that this type is, or ""; no part of what the elements are, so equality ignores it.
+  std::string named;
   /// Of int_ and uint: an enumeration of these values, in order; empty: plain numbers.
   std::vector<Name> names;
 

@@ -49,6 +49,7 @@ struct TypeNode {
   std::vector<Attribute> attributes;
   std::uint64_t order = 0;
   std::shared_ptr<const Native> native;
+  ByteOrder byte_order = kNativeOrder;  // of structured types that of their members counts
 };
 
 /// Something in the source that has no place in this model (a user-defined link). rechunk refuses it.

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "array/json_fields.h"
 #include "array/scalar.h"
 #include "base/base64.h"
 #include "base/checked.h"
@@ -222,16 +223,41 @@ Json spell(const AttributeValue& value, bool unwrap_single) {
   return nest(value.shape, 0, leaves, next);
 }
 
+// An enumeration: {"type": "i1", "names": [["off", 0]], "named": "/switch_t"}.
+Json add_names(Json hint, const DType& dtype) {
+  if (dtype.names.empty()) return hint;
+  Json names = Json::array();
+  for (const DType::Name& name : dtype.names) names.push_back(Json::array({name.name, name.value}));
+  Json object = Json::object();
+  object["type"] = std::move(hint);
+  object["names"] = std::move(names);
+  if (!dtype.named.empty()) object["named"] = dtype.named;
+  return object;
+}
+
+void read_names(const Json& hint, DType& dtype) {
+  const Json* names = find_member(hint, "names");
+  if (names == nullptr || !names->is_array() || (dtype.kind != DType::Kind::int_ && dtype.kind != DType::Kind::uint))
+    return;
+  for (const Json& entry : *names) {
+    if (entry.is_array() && entry.size() == 2 && entry[0].is_string() && entry[1].is_number_integer())
+      dtype.names.push_back({entry[0].get<std::string>(), entry[1].get<std::int64_t>()});
+  }
+  const Json* named = find_member(hint, "named");
+  if (named != nullptr && named->is_string()) dtype.named = named->get<std::string>();
+}
+
 // The weakest hint with which `json` reads as `value`; false if even the exact bytes do not do.
 bool find_hint(const Json& json, const AttributeValue& value, const TextForm& text, Json& hint) {
   hint = nullptr;
   if (same_value(attribute_from_json(json, text), value)) return true;
   if (value.kind == Kind::json) return false;
-  hint = type_hint(value);
+  const bool is_text = value.kind == Kind::text || (value.kind == Kind::empty && value.empty_is_text);
+  hint = is_text ? Json(type_hint(value)) : add_names(type_hint(value), value.dtype);
   if (same_value(attribute_from_json(json, hint, text), value)) return true;
   if (value.kind == Kind::empty) return false;
-  Json exact = Json::object();
-  exact["type"] = hint;
+  Json exact = hint.is_object() ? hint : Json::object();
+  if (!hint.is_object()) exact["type"] = hint;
   exact["raw"] = print_raw(value);
   hint = std::move(exact);
   return same_value(attribute_from_json(json, hint, text), value);
@@ -243,7 +269,9 @@ std::string type_hint(const AttributeValue& value) {
   std::string text;
   const bool is_text = value.kind == Kind::text || (value.kind == Kind::empty && value.empty_is_text);
   if (value.kind == Kind::empty) text = kEmpty;
-  text += is_text ? text_form_name(value.text_form) : value.dtype.name();
+  DType plain = value.dtype;
+  plain.names.clear();
+  text += is_text ? text_form_name(value.text_form) : plain.name();
   if (value.kind == Kind::empty || value.shape.rank() == 0) return text;
   // The shape of longer flat lists is plain from the list.
   const bool flat_list = value.shape.rank() == 1 && value.shape[0] > 1;
@@ -321,6 +349,7 @@ AttributeValue attribute_from_json(const Json& value, const Json& hint, const Te
     const auto type = parse_type_hint(type_text.get_ref<const std::string&>());
     auto typed = type ? read_typed(value, *type) : std::nullopt;
     if (typed) {
+      if (typed->kind == Kind::numbers || typed->kind == Kind::empty) read_names(hint, typed->dtype);
       if (hint.is_object() && hint.contains("raw")) refine_with_raw(hint["raw"], *typed);
       return *typed;
     }

@@ -9,6 +9,7 @@
 
 #include "array/json_attributes.h"
 #include "array/json_fields.h"
+#include "array/numpy_type.h"
 #include "array/scalar.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -109,7 +110,12 @@ void adapt_to_zarr(Hierarchy& tree, const char* format, HasType has_type, AdaptR
                                                     link.file, link.file.empty() ? "" : ":", link.target)});
   }
   tree.links.clear();
-  lose_types(tree, "Zarr", report);
+  lose_types(
+      tree, "Zarr",
+      [](const DType& dtype) {
+        return !dtype.refers && !print_numpy_type(dtype, ByteOrder::little, TypeWords::hints).is_null();
+      },
+      report);
 
   const auto cannot_be_stored = [&](const ArrayNode& node) {
     const ArrayMeta& meta = node.meta;
@@ -126,6 +132,9 @@ void adapt_to_zarr(Hierarchy& tree, const char* format, HasType has_type, AdaptR
   }
   for (ArrayNode& array : tree.arrays) {
     check_name(array.meta.path);
+    if (!array.meta.dtype.names.empty() && tree.format.substr(0, 4) != "zarr")
+      report.notes.push_back(fmt::format("{}: {} is stored as integers; only rechunk knows the names (in hints)",
+                                         array.meta.path, array.meta.dtype.name()));
     drop_foreign_attributes(array.meta.path, array.attributes, report);
     extend_to_dimensions(tree, array.meta, report);
     adapt_array(array, tree.format, report);

@@ -7,6 +7,7 @@
 
 #include "array/json_attributes.h"
 #include "array/json_fields.h"
+#include "array/type_hints.h"
 #include "base/json.h"
 
 namespace chunkwise {
@@ -103,6 +104,7 @@ HintsRead::HintsRead(const Json& document) : document_(std::make_unique<const Js
   if (const Json* text = find_member(*document_, "text"); text != nullptr && text->is_string()) {
     parse_text_form(text->get_ref<const std::string&>(), text_form_);
   }
+  if (const Json* types = find_member(*document_, "types")) types_ = parse_named_types(*types);
   const Json* nodes = find_member(*document_, "nodes");
   if (nodes == nullptr || !nodes->is_object()) return;
   for (const auto& [path, node] : nodes->get_ref<const Json::object_t&>()) nodes_[path] = &node;
@@ -134,6 +136,10 @@ std::optional<std::vector<std::string>> HintsRead::dims(const std::string& path,
 }
 
 void HintsRead::apply(const std::string& path, ArrayMeta& meta, ZarrArray& native) const {
+  const Json* type = member(path, "type");
+  if (type != nullptr) {
+    if (auto hinted = hinted_type(*type, meta.dtype, types_)) meta.dtype = std::move(*hinted);
+  }
   const Json* extents = member(path, "max_shape");
   if (extents != nullptr && extents->is_array() && static_cast<int>(extents->size()) == meta.shape.rank()) {
     Shape max_shape = meta.shape;
@@ -235,6 +241,7 @@ void HintsRead::apply_order(Hierarchy& tree) const {
 }
 
 void HintsRead::apply(Hierarchy& tree) const {
+  tree.types = types_;
   apply_order(tree);
   apply_dimensions(tree);
   const Json* classic = find_member(*document_, "classic_model");
@@ -303,8 +310,9 @@ void HintsWritten::member(const std::string& path, const std::string& name, cons
   node->members[name] = value;
 }
 
-void HintsWritten::array(const std::string& path, const ArrayNode& node) {
+void HintsWritten::array(const std::string& path, const ArrayNode& node, const DType& stored) {
   const ArrayMeta& meta = node.meta;
+  if (Json type = type_hint(meta.dtype, stored); !type.is_null()) member(path, "type", type);
   if (meta.max_shape.rank() == meta.shape.rank() && !(meta.max_shape == meta.shape)) {
     Json extents = Json::array();
     for (const Index extent : meta.max_shape) {
@@ -332,6 +340,7 @@ Json HintsWritten::document() {
     }
   }
   if (tree_.classic_model) hints["classic_model"] = true;
+  if (Json types = print_named_types(tree_.types); !types.is_null()) hints["types"] = std::move(types);
 
   const AttributeValue::TextForm plain;
   Json nodes = Json::object();

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "array/hierarchy.h"
 #include "array/zarr_tree.h"
@@ -26,12 +27,13 @@ class HintsRead {
   const AttributeValue::TextForm& text_form() const { return text_form_; }
   /// Hints of a node's attributes; null if none. `path`: of the node, "/" also for a store that is one array.
   const Json& attributes(const std::string& path) const;
-  /// Maximum extents, storage and codecs of the source. True if the array has a "fill" hint; then `fill` is its JSON.
+  /// What the type says beyond its elements, maximum extents, storage and codecs of the source.
   void apply(const std::string& path, ArrayMeta& meta, ZarrArray& native) const;
   const Json* fill(const std::string& path) const;
   /// Dimension names that the store itself could not hold; nothing if none or of another rank.
   std::optional<std::vector<std::string>> dims(const std::string& path, int rank) const;
-  /// Dimensions of groups, order of nodes, source format. To be called on a complete tree, before collect_dimensions.
+  /// Named types, dimensions of groups, order of nodes, source format. To be called on a complete tree, before
+  /// collect_dimensions.
   void apply(Hierarchy& tree) const;
 
  private:
@@ -42,6 +44,7 @@ class HintsRead {
   std::unique_ptr<const Json> document_;
   std::unordered_map<std::string, const Json*> nodes_;
   AttributeValue::TextForm text_form_;
+  std::vector<TypeNode> types_;
 };
 
 /// Gathers the hints of a store that is being written.
@@ -59,8 +62,9 @@ class HintsWritten {
   void attribute(const std::string& path, const std::string& name, const Json& hint);
   bool has_attribute(const std::string& path, const std::string& name) const;
   void member(const std::string& path, const std::string& name, const Json& value);
-  /// Maximum extents, storage and codecs that Zarr has no word for.
-  void array(const std::string& path, const ArrayNode& node);
+  /// What the type says beyond its elements, which the metadata tell to be `stored`; maximum extents, storage and
+  /// codecs that Zarr has no word for.
+  void array(const std::string& path, const ArrayNode& node, const DType& stored);
   /// The hints object, or null if the store says everything itself.
   Json document();
 

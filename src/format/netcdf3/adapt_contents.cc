@@ -25,10 +25,12 @@ class ContentAdapter {
     tree_.links.clear();
     for (const UnsupportedNode& node : tree_.unsupported) lose(node.path, node.what);
     tree_.unsupported.clear();
-    lose_types(tree_, "netCDF-3", report_);
+    lose_types(
+        tree_, "netCDF-3", [](const DType&) { return false; }, report_);
     std::erase_if(tree_.arrays, [this](const ArrayNode& node) { return lose_array(node.meta); });
     adapt_attributes(tree_.groups.front().attributes, "/");
     for (ArrayNode& node : tree_.arrays) {
+      lose_names(node.meta.dtype, node.meta.path);
       adapt_attributes(node.attributes, node.meta.path);
       adapt_fill_attribute(node);
     }
@@ -56,6 +58,13 @@ class ContentAdapter {
     return true;
   }
 
+  /// Enumerations become the integers they are.
+  void lose_names(DType& dtype, const std::string& object) {
+    if (dtype.names.empty()) return;
+    lose(object, "the names of an " + dtype.name());
+    dtype.names.clear();
+  }
+
   void adapt_attributes(std::vector<Attribute>& attributes, const std::string& object) {
     std::erase_if(attributes, [&](Attribute& attribute) { return lose_attribute(attribute, object); });
   }
@@ -77,6 +86,7 @@ class ContentAdapter {
         what = "the JSON value " + value.json.substr(0, 60);
         break;
       case AttributeValue::Kind::numbers:
+        if (find_type(value.dtype)) lose_names(value.dtype, place);
         need_type();
         if (value.shape.rank() > 1) what = fmt::format("an attribute of shape {}", to_string(value.shape));
         break;

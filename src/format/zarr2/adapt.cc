@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "array/fill_json.h"
+#include "array/numpy_type.h"
 #include "array/scalar.h"
 #include "array/zarr_adapt.h"
 #include "base/error.h"
@@ -11,7 +12,6 @@
 #include "codec/registry.h"
 #include "format/zarr2/format.h"
 #include "format/zarr2/metadata.h"
-#include "format/zarr2/types.h"
 
 namespace chunkwise::zarr2 {
 namespace {
@@ -19,6 +19,10 @@ namespace {
 bool has_spelling(const std::string& codec) {
   const CodecRow* row = find_codec(codec);
   return row != nullptr && row->to_zarr2 != nullptr && !row->zarr2_id.empty();
+}
+
+bool has_type(const DType& dtype) {
+  return !print_numpy_type(dtype, ByteOrder::little).is_null();
 }
 
 // C or F order, or nothing else: 0 for C, 1 for F, -1 for another one.

@@ -8,13 +8,13 @@
 
 #include "array/fill_json.h"
 #include "array/json_fields.h"
+#include "array/numpy_type.h"
 #include "array/scalar.h"
 #include "array/zarr_adapt.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "codec/chain.h"
 #include "codec/registry.h"
-#include "format/zarr2/types.h"
 
 namespace chunkwise::zarr2 {
 namespace {
@@ -24,7 +24,7 @@ void refuse(ArrayMeta& meta, const std::string& why) {
 }
 
 void parse_dtype_member(const Json& value, ArrayMeta& meta) {
-  ParsedType type = parse_type(value);
+  NumpyType type = parse_numpy_type(value);
   meta.dtype = std::move(type.dtype);
   meta.layout.byte_order = type.byte_order;
   if (!type.unsupported.empty()) refuse(meta, type.unsupported);
@@ -141,7 +141,7 @@ Json print_zarray(const ArrayMeta& meta, const ZarrArray& native, const Json& fi
   Json document = Json::object();
   document["shape"] = std::vector<Index>(meta.shape.begin(), meta.shape.end());
   document["chunks"] = std::vector<Index>(meta.chunk.begin(), meta.chunk.end());
-  document["dtype"] = print_type(meta.dtype, meta.layout.byte_order);
+  document["dtype"] = print_numpy_type(meta.dtype, meta.layout.byte_order);
   document["fill_value"] = fill_value;
   const bool order_f = meta.layout.axes.rank() > 1 || (native.order_f && meta.shape.rank() < 2);
   document["order"] = order_f ? "F" : "C";

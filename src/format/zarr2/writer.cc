@@ -6,6 +6,7 @@
 #include "array/fill_json.h"
 #include "array/json_attributes.h"
 #include "array/json_fields.h"
+#include "array/numpy_type.h"
 #include "array/object_chunks.h"
 #include "array/scalar.h"
 #include "array/zarr_adapt.h"
@@ -79,7 +80,8 @@ class TreeWriter {
     }
     if (!attributes.empty()) add(node, ".zattrs", std::move(attributes));
 
-    hints_.array(hint_path, array);
+    const DType stored = parse_numpy_type(print_numpy_type(meta.dtype, meta.layout.byte_order)).dtype;
+    hints_.array(hint_path, array, stored);
     hint_fill(hint_path, array, native, fill);
     ChunkKeys keys;
     keys.prefix = node.empty() ? "" : node + "/";

@@ -130,6 +130,22 @@ Json with_length(std::string_view name, std::size_t bytes) {
   return named(name, Json{{"length_bytes", bytes}});
 }
 
+// Every field has a name, so gaps get the one that numpy gives them.
+std::string field_name(const DType& dtype, std::size_t i) {
+  if (!dtype.members[i].name.empty()) return dtype.members[i].name;
+  std::string name = fmt::format("f{}", i);
+  const auto is_taken = [&](const DType::Member& member) { return member.name == name; };
+  while (std::any_of(dtype.members.begin(), dtype.members.end(), is_taken)) name += '_';
+  return name;
+}
+
+void name_fields(DType& dtype) {
+  for (std::size_t i = 0; i < dtype.members.size(); ++i) {
+    dtype.members[i].name = field_name(dtype, i);
+    name_fields(dtype.members[i].type);
+  }
+}
+
 }  // namespace
 
 ParsedType parse_type(const Json& value) {
@@ -180,8 +196,8 @@ Json print_type(const DType& dtype) {
       Json fields = Json::array();
       for (const DType::Member& member : dtype.members) {
         Json type = print_type(member.type);
-        if (type.is_null() || member.name.empty() || member.shape.rank() > 0) return nullptr;
-        fields.push_back(Json{{"name", member.name}, {"data_type", std::move(type)}});
+        if (type.is_null() || member.shape.rank() > 0) return nullptr;
+        fields.push_back(Json{{"name", field_name(dtype, fields.size())}, {"data_type", std::move(type)}});
       }
       return named("struct", Json{{"fields", std::move(fields)}});
     }
@@ -212,8 +228,11 @@ std::vector<std::byte> parse_fill(const Json& value, const DType& dtype) {
 }
 
 Json print_fill(const DType& dtype, ByteView element) {
-  return dtype.kind == Kind::other ? print_registered_fill(dtype.other, element)
-                                   : fill_to_json(dtype, element, FillStyle::zarr3);
+  if (dtype.kind == Kind::other) return print_registered_fill(dtype.other, element);
+  if (dtype.kind != Kind::structured) return fill_to_json(dtype, element, FillStyle::zarr3);
+  DType named_fields = dtype;
+  name_fields(named_fields);
+  return fill_to_json(named_fields, element, FillStyle::zarr3);
 }
 
 }  // namespace chunkwise::zarr3

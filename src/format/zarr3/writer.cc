@@ -14,6 +14,7 @@
 #include "format/zarr3/format.h"
 #include "format/zarr3/mask.h"
 #include "format/zarr3/metadata.h"
+#include "format/zarr3/types.h"
 #include "store/store.h"
 
 namespace chunkwise::zarr3 {
@@ -88,7 +89,9 @@ class TreeWriter {
     const ZarrArray native = zarr_native_or_default(array);
     Json attributes = hints_.attributes(hint_path, array.attributes);
     write_mask(hint_path, array, attributes);
-    hints_.array(hint_path, array);
+    DType stored = parse_type(print_type(meta.dtype)).dtype;
+    if (const auto order = common_byte_order(meta.dtype)) set_member_order(stored, *order);
+    hints_.array(hint_path, array, stored);
     if (meta.fill.empty()) hints_.member(hint_path, "fill", Json(nullptr));
     nodes_.push_back({node, print_array(meta, native, std::move(attributes)), false});
     ChunkKeys keys;

@@ -1,4 +1,4 @@
-#include "format/zarr2/types.h"
+#include "array/numpy_type.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/json.h"
 
-namespace chunkwise::zarr2 {
+namespace chunkwise {
 namespace {
 
 using Kind = DType::Kind;
@@ -48,7 +48,7 @@ bool parse_unit(std::string_view text, DType& dtype) {
   return std::find(kUnits.begin(), kUnits.end(), text) != kUnits.end() || (text == "generic" && dtype.n_units == 1);
 }
 
-ParsedType parse_type_string(const Json& value) {
+NumpyType parse_type_string(const Json& value) {
   const auto refuse = [&] { malformed(value, "no type of Zarr v2"); };
   const std::string& text = need_string(value, "dtype");
   if (text.size() < 2 || (text[0] != '<' && text[0] != '>' && text[0] != '|')) refuse();
@@ -59,7 +59,7 @@ ParsedType parse_type_string(const Json& value) {
   if (error == std::errc::result_out_of_range) malformed(value, "too large a type");
   const bool is_sized = error == std::errc{} && rest == end;
 
-  ParsedType type;
+  NumpyType type;
   DType& dtype = type.dtype;
   if (text[0] == '>') type.byte_order = ByteOrder::big;
   switch (kind) {
@@ -115,17 +115,17 @@ Shape parse_member_shape(const Json& field, const Json& whole) {
 }
 
 // [[name, type], [name, type, shape], ...]; no name twice, but for gaps, which have none.
-ParsedType parse_fields(const Json& value) {
+NumpyType parse_fields(const Json& value, TypeWords words) {
   const auto refuse = [&] { malformed(value, "no list of named fields"); };
   if (value.empty()) refuse();
-  ParsedType type;
+  NumpyType type;
   std::vector<DType::Member> members;
   std::unordered_set<std::string_view> names;
   for (const Json& field : value) {
     if (!field.is_array() || field.size() < 2 || field.size() > 3 || !field[0].is_string()) refuse();
     const std::string& name = field[0].get_ref<const std::string&>();
     const bool is_new = names.insert(name).second;
-    ParsedType of_member = parse_type(field[1]);
+    NumpyType of_member = parse_numpy_type(field[1], words);
     if (name.empty() ? of_member.dtype.kind != Kind::raw : !is_new) refuse();
     DType::Member& member = members.emplace_back();
     member.name = name;
@@ -145,19 +145,61 @@ ParsedType parse_fields(const Json& value) {
   return type;
 }
 
-}  // namespace
-
-ParsedType parse_type(const Json& value) {
-  return value.is_array() ? parse_fields(value) : parse_type_string(value);
+// {"enum": "<i1", "names": [["off", 0], ["on", 1]]}
+NumpyType parse_enum(const Json& value) {
+  const auto refuse = [&] { malformed(value, "no enumeration"); };
+  NumpyType type = parse_type_string(need_member(value, "enum"));
+  if (type.dtype.kind != Kind::int_ && type.dtype.kind != Kind::uint) refuse();
+  const Json& names = need_member(value, "names");
+  if (!names.is_array() || names.empty()) refuse();
+  for (const Json& entry : names) {
+    if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number_integer()) refuse();
+    const auto number = entry[1].is_number_unsigned() ? static_cast<std::int64_t>(entry[1].get<std::uint64_t>())
+                                                      : entry[1].get<std::int64_t>();
+    type.dtype.names.push_back({entry[0].get<std::string>(), number});
+  }
+  return type;
 }
 
-Json print_type(const DType& dtype, ByteOrder byte_order) {
+// {"opaque": 3, "tag": "jpeg"}, {"text": 8, "tag": "utf-8"}
+NumpyType parse_tagged(const Json& value, const char* member, Kind kind) {
+  const Json& bytes = need_member(value, member);
+  if (!bytes.is_number_unsigned() || bytes.get<std::uint64_t>() - 1 >= kMaxElementBytes)
+    malformed(value, "with a size that is none");
+  NumpyType type;
+  type.dtype = DType(kind, bytes.get<std::size_t>(), need_string(need_member(value, "tag"), "tag"));
+  return type;
+}
+
+NumpyType parse_object(const Json& value) {
+  if (value.contains("enum")) return parse_enum(value);
+  return value.contains("text") ? parse_tagged(value, "text", Kind::text) : parse_tagged(value, "opaque", Kind::raw);
+}
+
+Json print_enum(const DType& dtype, Json type) {
+  Json names = Json::array();
+  for (const DType::Name& name : dtype.names) {
+    const bool is_unsigned = dtype.kind == Kind::uint;
+    names.push_back(
+        Json::array({name.name, is_unsigned ? Json(static_cast<std::uint64_t>(name.value)) : Json(name.value)}));
+  }
+  return Json{{"enum", std::move(type)}, {"names", std::move(names)}};
+}
+
+}  // namespace
+
+NumpyType parse_numpy_type(const Json& value, TypeWords words) {
+  if (value.is_object() && words == TypeWords::hints) return parse_object(value);
+  return value.is_array() ? parse_fields(value, words) : parse_type_string(value);
+}
+
+Json print_numpy_type(const DType& dtype, ByteOrder byte_order, TypeWords words) {
   const char order = dtype.element().word_bytes == 1 ? '|' : byte_order == ByteOrder::little ? '<' : '>';
   switch (dtype.kind) {
     case Kind::structured: {
       Json fields = Json::array();
       for (const DType::Member& member : dtype.members) {
-        Json type = print_type(member.type, member.byte_order);
+        Json type = print_numpy_type(member.type, member.byte_order, words);
         if (type.is_null()) return nullptr;
         Json field = Json::array({member.name, std::move(type)});
         if (member.shape.rank() > 0) field.push_back(std::vector<Index>(member.shape.begin(), member.shape.end()));
@@ -171,11 +213,16 @@ Json print_type(const DType& dtype, ByteOrder byte_order) {
     }
     case Kind::boolean:
       return Json("|b1");
+    case Kind::raw:
+    case Kind::text:
+      if (dtype.other.empty() || words == TypeWords::numpy) break;
+      return Json{{dtype.kind == Kind::raw ? "opaque" : "text", dtype.bytes}, {"tag", dtype.other}};
     case Kind::int_:
     case Kind::uint: {
       DType number = dtype;
       number.names.clear();
-      return Json(order + number.name());
+      Json type = order + number.name();
+      return dtype.names.empty() || words == TypeWords::numpy ? type : print_enum(dtype, std::move(type));
     }
     case Kind::complex_:
       if (dtype.bytes < 8) return nullptr;
@@ -186,8 +233,4 @@ Json print_type(const DType& dtype, ByteOrder byte_order) {
   return Json(order + dtype.name());
 }
 
-bool has_type(const DType& dtype) {
-  return !print_type(dtype, ByteOrder::little).is_null();
-}
-
-}  // namespace chunkwise::zarr2
+}  // namespace chunkwise
