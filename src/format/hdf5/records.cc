@@ -18,9 +18,23 @@ concept Is = std::same_as<std::remove_const_t<T>, Record>;
 // The members of each kind of record, in one list that serves both directions.
 
 template <typename Archive>
+void members(Archive& archive, Is<DType::Name> auto& name) {
+  archive(name.name, name.value);
+}
+
+template <typename Archive>
+void members(Archive& archive, Is<DType> auto& dtype);
+
+template <typename Archive>
+void members(Archive& archive, Is<DType::Member> auto& member) {
+  archive.choice(member.byte_order, ByteOrder::big);
+  archive(member.name, member.type, member.shape);
+}
+
+template <typename Archive>
 void members(Archive& archive, Is<DType> auto& dtype) {
   archive.choice(dtype.kind, DType::Kind::other);
-  archive(dtype.bytes, dtype.other, dtype.refers);
+  archive(dtype.bytes, dtype.other, dtype.refers, dtype.unit, dtype.n_units, dtype.members, dtype.named, dtype.names);
 }
 
 template <typename Archive>
@@ -158,10 +172,15 @@ class Take {
  private:
   template <typename T>
   void one(T& value) {
-    if constexpr (std::is_integral_v<T>)
+    if constexpr (std::is_integral_v<T>) {
       value = static_cast<T>(in_.number());
-    else
+    } else if constexpr (std::same_as<T, DType>) {
+      if (++nesting_ > kMaxNesting) throw_impossible();
       members(*this, value);
+      --nesting_;
+    } else {
+      members(*this, value);
+    }
   }
   void one(std::string& text) { text = in_.text(); }
   void one(std::vector<std::byte>& bytes) {
@@ -199,11 +218,23 @@ class Take {
     }
   }
 
+  static constexpr int kMaxNesting = 64;
   Unpacker& in_;
+  int nesting_ = 0;  // of types
 };
 
 bool all_at_least(Index least, const Shape& shape) {
   return std::all_of(shape.begin(), shape.end(), [least](Index n) { return n >= least; });
+}
+
+bool can_be(const DType& dtype) {
+  std::size_t bytes = 0;
+  for (const DType::Member& member : dtype.members) {
+    const auto n = checked_product(member.shape);
+    if (!n || *n > static_cast<Index>(dtype.bytes) || !can_be(member.type)) return false;
+    bytes += member.bytes();
+  }
+  return dtype.members.empty() || bytes == dtype.bytes;
 }
 
 bool can_be(const DatasetRecord& dataset) {
@@ -212,7 +243,7 @@ bool can_be(const DatasetRecord& dataset) {
   return meta.max_shape.rank() == rank && meta.chunk.rank() == rank && all_at_least(0, meta.shape) &&
          all_at_least(kUnlimited, meta.max_shape) && all_at_least(1, meta.chunk) &&
          (meta.fill.empty() || meta.fill.size() == meta.dtype.bytes) && meta.n_stored_chunks >= 0 &&
-         (!dataset.axes.is_scale || rank > 0) &&
+         (!dataset.axes.is_scale || rank > 0) && can_be(meta.dtype) &&
          (dataset.axes.labels.empty() || dataset.axes.labels.size() == static_cast<std::size_t>(rank));
 }
 
