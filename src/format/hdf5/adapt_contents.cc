@@ -5,10 +5,13 @@
 #include <cmath>
 #include <cstring>
 
+#include "array/cf_times.h"
+#include "array/element_change.h"
 #include "array/zarr_adapt.h"
 #include "format/hdf5/adapt_parts.h"
 #include "format/hdf5/attributes.h"
 #include "format/hdf5/native.h"
+#include "format/hdf5/types.h"
 
 namespace chunkwise::hdf5 {
 namespace {
@@ -84,6 +87,10 @@ class ContentAdapter {
         throw Error(Code::unsupported, fmt::format("{} has no place for a group of this name", target()),
                     "rename the group, or leave it out with --exclude")
             .in(group.path);
+    times_to_cf(tree_, report_);
+    if (!netcdf_) wide_texts_to_utf8();
+    lose_types(tree_, target(), [this](const DType& dtype) { return has_type(dtype, netcdf_); }, report_);
+    for (ArrayNode& node : tree_.arrays) take_named_type(node.meta);
     std::erase_if(tree_.arrays, [this](const ArrayNode& node) { return lose_array(node); });
     for (const LinkNode& link : tree_.links) lose(link.path, "a link to " + link.target);
     tree_.links.clear();
@@ -105,22 +112,46 @@ class ContentAdapter {
     report_.losses.push_back({object, fmt::format("{} cannot be stored in {}", what, target())});
   }
 
+  /// HDF5 has no texts of four bytes a character.
+  void wide_texts_to_utf8() {
+    for (ArrayNode& node : tree_.arrays) {
+      ArrayMeta& meta = node.meta;
+      if (meta.dtype.kind != DType::Kind::utf32) continue;
+      const ArrayMeta wide = meta;
+      meta.dtype = DType(DType::Kind::text, wide.dtype.bytes, "utf-8");
+      meta.layout.byte_order = kNativeOrder;
+      ElementChange(wide, meta).apply(meta.fill);
+      report_.notes.push_back(fmt::format("{}: {} is stored as texts of {} bytes in UTF-8", meta.path, wide.dtype.name(),
+                                          meta.dtype.bytes));
+    }
+  }
+
+  /// The named type of an array stays only if it is still the same type.
+  void take_named_type(ArrayMeta& meta) {
+    const auto found = std::find_if(tree_.types.begin(), tree_.types.end(), [&](const TypeNode& type) {
+      return type.path == meta.dtype.named && type.dtype == meta.dtype;
+    });
+    if (found == tree_.types.end())
+      meta.dtype.named.clear();
+    else if (meta.dtype.kind != DType::Kind::structured)
+      set_byte_order(meta, found->byte_order);
+  }
+
   bool lose_array(const ArrayNode& node) {
     const ArrayMeta& meta = node.meta;
     const auto* native = dynamic_cast<const ArrayNative*>(node.native.get());
-    const bool is_text = meta.dtype.kind == DType::Kind::text;
-    if (!meta.dtype.is_number() && !is_text)
-      lose(meta.path, "type " + meta.dtype.name());
-    else if (netcdf_ && is_text && meta.dtype.bytes != 1)
-      lose(meta.path, fmt::format("type {} (texts of a fixed length above one)", meta.dtype.name()));
-    else if (!meta.unsupported.empty())
+    if (!meta.unsupported.empty())
       lose(meta.path, meta.unsupported);
-    else if (native != nullptr && native->null_space)
-      lose(meta.path, "an array without a dataspace");
-    else if (netcdf_ && meta.dtype.kind == DType::Kind::boolean)
-      lose(meta.path, "type bool");
+    else if (netcdf_ && meta.dtype.kind == DType::Kind::text && meta.dtype.bytes != 1)
+      lose(meta.path, fmt::format("type {} (texts of a fixed length above one)", meta.dtype.name()));
     else if (netcdf_ && meta.dtype.kind == DType::Kind::float_ && meta.dtype.bytes == 2)
       lose(meta.path, "type f2 (half precision)");
+    else if (meta.dtype.refers || !has_type(meta.dtype, netcdf_))
+      lose(meta.path, "type " + meta.dtype.name());
+    else if (netcdf_ && needs_name(meta.dtype) && meta.dtype.named.empty())
+      lose(meta.path, fmt::format("type {} without a name of its own", meta.dtype.name()));
+    else if (native != nullptr && native->null_space)
+      lose(meta.path, "an array without a dataspace");
     else if (!is_valid_name(base_name(meta.path), netcdf_))
       lose(meta.path, "this name");
     else
@@ -170,7 +201,21 @@ class ContentAdapter {
     return false;
   }
 
+  /// netCDF finds the type of an attribute among the named ones.
+  void adapt_enum(AttributeValue& value, const std::string& place) {
+    if (value.dtype.names.empty()) return;
+    const auto found = std::find_if(tree_.types.begin(), tree_.types.end(),
+                                    [&](const TypeNode& type) { return type.dtype == value.dtype; });
+    if (found != tree_.types.end()) {
+      value.dtype.named = found->path;
+      return;
+    }
+    lose(place, "the names of an " + value.dtype.name() + " without a name of its own (kept as integers)");
+    value.dtype.names.clear();
+  }
+
   void adapt_number_type(AttributeValue& value, const std::string& place) {
+    adapt_enum(value, place);
     if (value.dtype.kind == DType::Kind::boolean) {
       lose(place, "an attribute of type bool (kept as i1)");
       value.dtype.kind = DType::Kind::int_;

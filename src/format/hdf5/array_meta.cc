@@ -8,6 +8,7 @@
 #include "format/hdf5/element_form.h"
 #include "format/hdf5/elsewhere.h"
 #include "format/hdf5/pipeline.h"
+#include "format/hdf5/scales.h"
 #include "format/hdf5/source.h"
 #include "format/hdf5/types.h"
 
@@ -94,8 +95,10 @@ DatasetShape read_array_meta(const Lock& lock, hid_t dataset, const Hid& dcpl, c
     ArrayMeta& meta = result.meta;
     meta.path = path;
     const Hid type = owned(lock, H5Dget_type(dataset), "cannot read the datatype");
-    const ElementType element = element_type(lock, type.get());
-    meta.dtype = element.dtype;
+    ElementType element = element_type(lock, type.get());
+    if (checked(lock, H5Tcommitted(type.get()), "cannot read the datatype") > 0)
+      result.type_address = object_address(lock, type.get());
+    meta.dtype = std::move(element.dtype);
     meta.layout.byte_order = element.byte_order;
     if (meta.dtype.refers) meta.dtype.bytes = stored_element_bytes(lock, type.get(), address_bytes(lock, dataset));
     read_extent(lock, dataset, result);

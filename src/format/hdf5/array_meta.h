@@ -13,6 +13,7 @@ struct DatasetShape {
   ArrayMeta meta;
   bool null_space = false;               // H5S_NULL; then meta.shape is {0}
   std::vector<std::string> other_files;  // that its elements lie in
+  haddr_t type_address = HADDR_UNDEF;    // of its type, if that is an object of the file
 };
 
 /// Reads all but the names of the axes. `dcpl` is the dataset's creation list, `path` the array's, for messages. A

@@ -95,12 +95,16 @@ Hid simple_space(const Lock& lock, const Shape& shape) {
   return owned(lock, H5Screate_simple(shape.rank(), dims.data(), nullptr), "cannot create a dataspace", Code::internal);
 }
 
+/// `data` is of `type`, the attribute of `stored_type` if that is given.
 void create(const Lock& lock, hid_t object, const std::string& name, const Hid& type, const Hid& space,
-            const void* data) {
+            const void* data, const Hid* stored_type = nullptr) {
   const Hid naming = naming_list(lock, H5P_ATTRIBUTE_CREATE, name);
   const std::string what = "cannot write the attribute @" + name;
   const Hid attribute =
-      owned(lock, H5Acreate2(object, name.c_str(), type.get(), space.get(), naming.get(), H5P_DEFAULT), what, Code::io);
+      owned(lock,
+            H5Acreate2(object, name.c_str(), (stored_type == nullptr ? type : *stored_type).get(), space.get(),
+                       naming.get(), H5P_DEFAULT),
+            what, Code::io);
   if (data != nullptr) checked(lock, H5Awrite(attribute.get(), type.get(), data), what, Code::io);
 }
 
@@ -134,13 +138,16 @@ void write_texts(const Lock& lock, hid_t object, const Attribute& attribute, Att
   create(lock, object, attribute.name, type, space, pointers.data());
 }
 
-void write_numbers(const Lock& lock, hid_t object, const Attribute& attribute, AttributeStyle style) {
+void write_numbers(const Lock& lock, hid_t object, const Attribute& attribute, AttributeStyle style,
+                   const NamedTypes& types) {
   const AttributeValue& value = attribute.value;
   const Hid type = make_type(lock, value.dtype, kNativeOrder);
+  const auto named = types.find(value.dtype.named);
   const Index n = product(value.shape);
   CHUNKWISE_CHECK(value.data.size() == static_cast<std::size_t>(n) * value.dtype.bytes);
   const Hid space = simple_space(lock, style == AttributeStyle::netcdf ? Shape{n} : value.shape);
-  create(lock, object, attribute.name, type, space, n == 0 ? nullptr : value.data.data());
+  create(lock, object, attribute.name, type, space, n == 0 ? nullptr : value.data.data(),
+         named == types.end() ? nullptr : &named->second);
 }
 
 void write_empty(const Lock& lock, hid_t object, const Attribute& attribute) {
@@ -260,10 +267,11 @@ void drop_text_ends(std::vector<Attribute>& attributes) {
   }
 }
 
-void write_attribute(const Lock& lock, hid_t object, const Attribute& attribute, AttributeStyle style) {
+void write_attribute(const Lock& lock, hid_t object, const Attribute& attribute, AttributeStyle style,
+                     const NamedTypes& types) {
   switch (attribute.value.kind) {
     case AttributeValue::Kind::numbers:
-      return write_numbers(lock, object, attribute, style);
+      return write_numbers(lock, object, attribute, style, types);
     case AttributeValue::Kind::text:
       return write_texts(lock, object, attribute, style);
     case AttributeValue::Kind::empty:

@@ -1,6 +1,7 @@
 // HDF5 attributes and our attribute values.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,8 +44,11 @@ enum class AttributeStyle {
   netcdf,  // numbers as lists; one fixed text as characters, other texts as strings: what netCDF-C writes
   hdf5,    // ranks as they are
 };
+/// Types of a new file that are objects, by their paths.
+using NamedTypes = std::map<std::string, Hid>;
 /// Writes a new attribute. Throws Error{unsupported} for values with no HDF5 form (json, foreign).
-void write_attribute(const Lock& lock, hid_t object, const Attribute& attribute, AttributeStyle style);
+void write_attribute(const Lock& lock, hid_t object, const Attribute& attribute, AttributeStyle style,
+                     const NamedTypes& types = {});
 
 /// A property list for naming a new link or attribute: UTF-8 if `name` is not ASCII.
 Hid naming_list(const Lock& lock, hid_t list_class, std::string_view name);

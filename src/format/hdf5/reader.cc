@@ -125,7 +125,7 @@ class TreeBuilder {
     native->file = file_;
     native->address = record.address;
     tree_.types.push_back({std::move(record.path), std::move(record.dtype), marked(std::move(record.attributes)),
-                           record.order, std::move(native)});
+                           record.order, std::move(native), record.byte_order});
   }
 
   /// The attributes as those of the file.

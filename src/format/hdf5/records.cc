@@ -80,6 +80,7 @@ void members(Archive& archive, Is<DatasetRecord> auto& dataset) {
 
 template <typename Archive>
 void members(Archive& archive, Is<TypeRecord> auto& type) {
+  archive.choice(type.byte_order, ByteOrder::big);
   archive(type.path, type.address, type.dtype, type.attributes, type.order);
 }
 

@@ -33,6 +33,7 @@ struct TypeRecord {
   std::string path;
   haddr_t address = HADDR_UNDEF;
   DType dtype;
+  ByteOrder byte_order = kNativeOrder;
   std::vector<Attribute> attributes;
   std::uint64_t order = 0;
 };

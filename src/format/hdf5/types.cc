@@ -2,10 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace chunkwise::hdf5 {
 namespace {
+
+using Kind = DType::Kind;
+
+constexpr int kMaxNesting = 32;
+constexpr std::size_t kMaxTag = 256;  // HDF5's limit
+// What DType::other says of texts that are not ASCII, or not padded with zeros (those of one byte: not terminated).
+constexpr const char* kUtf8 = "utf-8";
+constexpr const char* kTerminated = "null-terminated";
+constexpr const char* kSpaces = "space-padded";
+constexpr const char* kPadded = "null-padded";
 
 std::optional<ByteOrder> byte_order(hid_t type) {
   switch (H5Tget_order(type)) {
@@ -86,6 +100,178 @@ std::string describe_float(hid_t type) {
   return fmt::format("float of {} bits that is not IEEE 754", H5Tget_precision(type));
 }
 
+/// A text from the library, and frees it.
+std::string take_text(char* text) {
+  if (text == nullptr) return {};
+  std::string copy = text;
+  H5free_memory(text);
+  return copy;
+}
+
+ElementType element_type(const Lock& lock, hid_t type, int depth);
+
+/// The integer with its names; nothing if it is no plain integer.
+std::optional<ElementType> enum_type(const Lock& lock, hid_t type) {
+  const Hid base = owned(lock, H5Tget_super(type), "cannot read the base of an enumeration");
+  if (H5Tget_class(base.get()) != H5T_INTEGER || !is_integer(base.get())) return std::nullopt;
+  ElementType element = element_type(lock, base.get(), 0);
+  DType& dtype = element.dtype;
+  const int n_members = checked(lock, H5Tget_nmembers(type), "cannot read an enumeration");
+  for (int i = 0; i < n_members; ++i) {
+    std::array<std::byte, 8> bytes{};
+    const auto at = static_cast<unsigned>(i);
+    checked(lock, H5Tget_member_value(type, at, bytes.data()), "cannot read a member of an enumeration");
+    const MutableByteView value(bytes.data(), dtype.bytes);
+    if (element.byte_order != ByteOrder::little) swap_words(dtype.bytes, value);
+    std::uint64_t bits = 0;
+    for (std::size_t b = 0; b < dtype.bytes; ++b) bits |= std::to_integer<std::uint64_t>(bytes[b]) << (8 * b);
+    const auto unused_bits = static_cast<int>(64 - 8 * dtype.bytes);
+    const auto number = static_cast<std::int64_t>(bits << unused_bits) >> unused_bits;
+    dtype.names.push_back({take_text(H5Tget_member_name(type, at)),
+                           dtype.kind == Kind::int_ ? number : static_cast<std::int64_t>(bits)});
+  }
+  return dtype.names.empty() ? std::nullopt : std::optional(std::move(element));
+}
+
+/// Goes through array types to their elements; false if they have more axes than arrays may have.
+bool enter_arrays(const Lock& lock, Hid& type, Shape& shape) {
+  while (H5Tget_class(type.get()) == H5T_ARRAY) {
+    std::array<hsize_t, H5S_MAX_RANK> dims{};
+    const int rank = checked(lock, H5Tget_array_dims2(type.get(), dims.data()), "cannot read an array type");
+    if (shape.rank() + rank > kMaxRank) return false;
+    for (int axis = 0; axis < rank; ++axis)
+      shape.push_back(static_cast<Index>(dims[static_cast<std::size_t>(axis)]));
+    type = owned(lock, H5Tget_super(type.get()), "cannot read the elements of an array type");
+  }
+  return true;
+}
+
+/// h5py's form of complex numbers.
+bool is_complex(const std::vector<DType::Member>& members) {
+  return members.size() == 2 && members[0].name == "r" && members[1].name == "i" &&
+         members[0].type.kind == Kind::float_ && members[0].type == members[1].type &&
+         members[0].shape.rank() + members[1].shape.rank() == 0 && members[0].byte_order == members[1].byte_order;
+}
+
+/// Members in the order they lie in; nothing if that is not the order they have, or one cannot be told.
+std::optional<ElementType> compound_type(const Lock& lock, hid_t type, int depth) {
+  if (depth > kMaxNesting) return std::nullopt;
+  std::vector<DType::Member> members;
+  std::size_t end = 0;
+  const auto add_gap = [&](std::size_t next) {
+    if (next > end) members.push_back({"", DType(Kind::raw, next - end), {}, kNativeOrder});
+  };
+  const int n_members = checked(lock, H5Tget_nmembers(type), "cannot read a compound type");
+  for (int i = 0; i < n_members; ++i) {
+    const auto at = static_cast<unsigned>(i);
+    const std::size_t offset = H5Tget_member_offset(type, at);
+    if (offset < end) return std::nullopt;
+    add_gap(offset);
+    Hid own = owned(lock, H5Tget_member_type(type, at), "cannot read a member type");
+    end = offset + H5Tget_size(own.get());
+    DType::Member member;
+    if (!enter_arrays(lock, own, member.shape)) return std::nullopt;
+    ElementType element = element_type(lock, own.get(), depth + 1);
+    if (element.dtype.kind == Kind::other) return std::nullopt;
+    member.name = take_text(H5Tget_member_name(type, at));
+    member.type = std::move(element.dtype);
+    member.byte_order = element.byte_order;
+    if (member.name.empty()) return std::nullopt;
+    members.push_back(std::move(member));
+  }
+  add_gap(H5Tget_size(type));
+  if (members.empty()) return std::nullopt;
+  if (is_complex(members)) return ElementType{DType(Kind::complex_, H5Tget_size(type)), members[0].byte_order};
+  return ElementType{structured_type(std::move(members)), kNativeOrder};
+}
+
+DType text_type(hid_t type) {
+  DType dtype(Kind::text, H5Tget_size(type));
+  const auto add = [&](bool is_so, const char* word) {
+    if (is_so) dtype.other += (dtype.other.empty() ? "" : " ") + std::string(word);
+  };
+  add(H5Tget_cset(type) == H5T_CSET_UTF8, kUtf8);
+  add(H5Tget_strpad(type) == H5T_STR_SPACEPAD, kSpaces);
+  add(H5Tget_strpad(type) == H5T_STR_NULLTERM && dtype.bytes > 1, kTerminated);
+  add(H5Tget_strpad(type) == H5T_STR_NULLPAD && dtype.bytes == 1, kPadded);
+  return dtype;
+}
+
+ElementType element_type(const Lock& lock, hid_t type, int depth) {
+  ElementType element;
+  element.byte_order = byte_order(type).value_or(kNativeOrder);
+  DType& dtype = element.dtype;
+  dtype.bytes = H5Tget_size(type);
+  dtype.refers = refers_elsewhere(lock, type);
+  std::optional<ElementType> found;
+  switch (dtype.refers ? H5T_NO_CLASS : H5Tget_class(type)) {
+    case H5T_INTEGER:
+      if (is_integer(type)) dtype.kind = H5Tget_sign(type) == H5T_SGN_2 ? Kind::int_ : Kind::uint;
+      break;
+    case H5T_FLOAT:
+      if (is_ieee(type)) dtype.kind = Kind::float_;
+      break;
+    case H5T_ENUM:
+      if (is_h5py_bool(type))
+        dtype.kind = Kind::boolean;
+      else
+        found = enum_type(lock, type);
+      break;
+    case H5T_STRING:
+      dtype = text_type(type);
+      break;
+    case H5T_OPAQUE:
+      dtype.kind = Kind::raw;
+      dtype.other = take_text(H5Tget_tag(type));
+      break;
+    case H5T_COMPOUND:
+      found = compound_type(lock, type, depth);
+      break;
+    default:
+      break;
+  }
+  if (found) return std::move(*found);
+  if (dtype.kind == Kind::other) dtype.other = describe_type(lock, type);
+  return element;
+}
+
+Hid make_enum(const Lock& lock, const DType& dtype, ByteOrder byte_order) {
+  const std::string what = "cannot make the type " + dtype.name();
+  DType plain = dtype;
+  plain.names.clear();
+  const Hid base = make_type(lock, plain, byte_order);
+  Hid type = owned(lock, H5Tenum_create(base.get()), what, Code::internal);
+  for (const DType::Name& name : dtype.names) {
+    std::array<std::byte, 8> bytes{};
+    for (std::size_t b = 0; b < dtype.bytes; ++b)
+      bytes[b] = static_cast<std::byte>(static_cast<std::uint64_t>(name.value) >> (8 * b));
+    if (byte_order != ByteOrder::little) swap_words(dtype.bytes, MutableByteView(bytes.data(), dtype.bytes));
+    checked(lock, H5Tenum_insert(type.get(), name.name.c_str(), bytes.data()), what, Code::unsupported);
+  }
+  return type;
+}
+
+Hid make_compound(const Lock& lock, const DType& dtype) {
+  const std::string what = "cannot make the type " + dtype.name();
+  Hid type = owned(lock, H5Tcreate(H5T_COMPOUND, dtype.bytes), what, Code::internal);
+  std::size_t offset = 0;
+  for (const DType::Member& member : dtype.members) {
+    if (!member.name.empty()) {
+      Hid own = make_type(lock, member.type, member.byte_order);
+      if (member.shape.rank() > 0) {
+        std::array<hsize_t, H5S_MAX_RANK> dims{};
+        std::transform(member.shape.begin(), member.shape.end(), dims.begin(),
+                       [](Index n) { return static_cast<hsize_t>(n); });
+        own = owned(lock, H5Tarray_create2(own.get(), static_cast<unsigned>(member.shape.rank()), dims.data()), what,
+                    Code::unsupported);
+      }
+      checked(lock, H5Tinsert(type.get(), member.name.c_str(), offset, own.get()), what, Code::unsupported);
+    }
+    offset += member.bytes();
+  }
+  return type;
+}
+
 }  // namespace
 
 std::string describe_type(const Lock& lock, hid_t type) {
@@ -120,57 +306,65 @@ std::string describe_type(const Lock& lock, hid_t type) {
   }
 }
 
-ElementType element_type(const Lock& lock, hid_t type) {
-  ElementType element;
-  element.byte_order = byte_order(type).value_or(kNativeOrder);
-  element.dtype.bytes = H5Tget_size(type);
-  element.dtype.refers = refers_elsewhere(lock, type);
-  DType::Kind& kind = element.dtype.kind;
-  switch (H5Tget_class(type)) {
-    case H5T_INTEGER:
-      if (is_integer(type)) kind = H5Tget_sign(type) == H5T_SGN_2 ? DType::Kind::int_ : DType::Kind::uint;
-      break;
-    case H5T_FLOAT:
-      if (is_ieee(type)) kind = DType::Kind::float_;
-      break;
-    case H5T_ENUM:
-      if (is_h5py_bool(type)) kind = DType::Kind::boolean;
-      break;
-    case H5T_STRING:
-      if (!element.dtype.refers) kind = DType::Kind::text;
-      break;
+bool has_type(const DType& dtype, bool netcdf) {
+  switch (dtype.kind) {
+    case Kind::boolean:
+      return !netcdf;
+    case Kind::int_:
+    case Kind::uint:
+      return true;
+    case Kind::float_:
+      return !netcdf || dtype.bytes > 2;
+    case Kind::complex_:
+      return !netcdf || dtype.bytes > 4;
+    case Kind::text:
+      return !netcdf || dtype.bytes == 1;
+    case Kind::raw:
+      return dtype.other.size() < kMaxTag;
+    case Kind::structured:
+      return std::all_of(dtype.members.begin(), dtype.members.end(), [&](const DType::Member& member) {
+        return member.name.empty() || has_type(member.type, netcdf);
+      });
     default:
-      break;
+      return false;
   }
-  if (kind == DType::Kind::other) element.dtype.other = describe_type(lock, type);
-  return element;
+}
+
+bool needs_name(const DType& dtype) {
+  return !dtype.names.empty() || dtype.kind == Kind::complex_ || dtype.kind == Kind::raw ||
+         dtype.kind == Kind::structured;
+}
+
+ElementType element_type(const Lock& lock, hid_t type) {
+  return element_type(lock, type, 0);
 }
 
 Hid make_type(const Lock& lock, const DType& dtype, ByteOrder byte_order) {
   const bool big = byte_order == ByteOrder::big;
   const std::string what = "cannot make the type " + dtype.name();
   const auto copy = [&](hid_t of) { return owned(lock, H5Tcopy(of), what, Code::internal); };
+  if (!dtype.names.empty()) return make_enum(lock, dtype, byte_order);
   switch (dtype.kind) {
-    case DType::Kind::boolean: {
+    case Kind::boolean: {
       Hid type = owned(lock, H5Tenum_create(H5T_STD_I8LE), what, Code::internal);
       const std::int8_t no = 0, yes = 1;
       checked(lock, H5Tenum_insert(type.get(), "FALSE", &no), what, Code::internal);
       checked(lock, H5Tenum_insert(type.get(), "TRUE", &yes), what, Code::internal);
       return type;
     }
-    case DType::Kind::int_:
+    case Kind::int_:
       if (dtype.bytes == 1) return copy(big ? H5T_STD_I8BE : H5T_STD_I8LE);
       if (dtype.bytes == 2) return copy(big ? H5T_STD_I16BE : H5T_STD_I16LE);
       if (dtype.bytes == 4) return copy(big ? H5T_STD_I32BE : H5T_STD_I32LE);
       if (dtype.bytes == 8) return copy(big ? H5T_STD_I64BE : H5T_STD_I64LE);
       break;
-    case DType::Kind::uint:
+    case Kind::uint:
       if (dtype.bytes == 1) return copy(big ? H5T_STD_U8BE : H5T_STD_U8LE);
       if (dtype.bytes == 2) return copy(big ? H5T_STD_U16BE : H5T_STD_U16LE);
       if (dtype.bytes == 4) return copy(big ? H5T_STD_U32BE : H5T_STD_U32LE);
       if (dtype.bytes == 8) return copy(big ? H5T_STD_U64BE : H5T_STD_U64LE);
       break;
-    case DType::Kind::float_:
+    case Kind::float_:
       if (dtype.bytes == 4) return copy(big ? H5T_IEEE_F32BE : H5T_IEEE_F32LE);
       if (dtype.bytes == 8) return copy(big ? H5T_IEEE_F64BE : H5T_IEEE_F64LE);
       if (dtype.bytes == 2) {
@@ -182,8 +376,23 @@ Hid make_type(const Lock& lock, const DType& dtype, ByteOrder byte_order) {
         return type;
       }
       break;
-    case DType::Kind::text:
-      return make_string_type(lock, dtype.bytes, dtype.bytes == 1 ? H5T_STR_NULLTERM : H5T_STR_NULLPAD, false);
+    case Kind::complex_: {
+      const DType part(Kind::float_, dtype.bytes / 2);
+      return make_compound(lock, structured_type({{"r", part, {}, byte_order}, {"i", part, {}, byte_order}}));
+    }
+    case Kind::text: {
+      const auto is = [&](const char* word) { return dtype.other.find(word) != std::string::npos; };
+      const bool is_terminated = dtype.bytes == 1 ? !is(kPadded) : is(kTerminated);
+      const H5T_str_t padding = is(kSpaces) ? H5T_STR_SPACEPAD : is_terminated ? H5T_STR_NULLTERM : H5T_STR_NULLPAD;
+      return make_string_type(lock, dtype.bytes, padding, is(kUtf8));
+    }
+    case Kind::raw: {
+      Hid type = owned(lock, H5Tcreate(H5T_OPAQUE, dtype.bytes), what, Code::internal);
+      checked(lock, H5Tset_tag(type.get(), dtype.other.c_str()), what, Code::internal);
+      return type;
+    }
+    case Kind::structured:
+      return make_compound(lock, dtype);
     default:
       break;
   }

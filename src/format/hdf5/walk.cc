@@ -68,10 +68,19 @@ class Walk {
     root_is_ordered_ = is_ordered(creation_list(lock_, root.get()), "cannot read the root group's properties");
     visit_group(std::move(root), "/", 0);
     if (!records_.is_netcdf) drop_all_text_ends();
+    name_types();
     return std::move(records_);
   }
 
  private:
+  /// A dataset may come before its type has shown its name.
+  void name_types() {
+    for (const auto& [dataset, address] : type_of_) {
+      const auto name = seen_.find(address);
+      if (name != seen_.end()) records_.datasets[dataset].meta.dtype.named = name->second;
+    }
+  }
+
   void drop_all_text_ends() {
     for (GroupRecord& group : records_.groups) drop_text_ends(group.attributes);
     for (DatasetRecord& dataset : records_.datasets) drop_text_ends(dataset.attributes);
@@ -185,6 +194,7 @@ class Walk {
     const Hid dcpl = creation_list(lock_, dataset);
     DatasetShape shape = read_array_meta(lock_, dataset, dcpl, path);
     record.meta = std::move(shape.meta);
+    if (shape.type_address != HADDR_UNDEF) type_of_.emplace_back(records_.datasets.size(), shape.type_address);
     record.null_space = shape.null_space;
     record.other_files = std::move(shape.other_files);
     std::vector<AttributeEntry> entries = list_attributes(lock_, dataset, dcpl);
@@ -201,7 +211,10 @@ class Walk {
     TypeRecord record;
     record.path = path;
     record.address = address;
-    record.dtype = element_type(lock_, type).dtype;
+    ElementType element = element_type(lock_, type);
+    record.dtype = std::move(element.dtype);
+    record.dtype.named = path;
+    record.byte_order = element.byte_order;
     record.order = next_order_++;
     record.attributes = read_attributes(type, creation_list(lock_, type));
     records_.types.push_back(std::move(record));
@@ -229,6 +242,7 @@ class Walk {
   AxisReader axes_;
   FileRecords records_;
   std::map<haddr_t, std::string> seen_;
+  std::vector<std::pair<std::size_t, haddr_t>> type_of_;  // of a dataset, by its number
   std::uint64_t next_order_ = 0;
   bool root_is_ordered_ = false;
 };

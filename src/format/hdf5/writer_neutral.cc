@@ -78,6 +78,7 @@ class NeutralWrite {
     number_dimensions();
     for (const GroupNode& group : tree_.groups)
       if (group.path != "/") create_group(group.path);
+    for (const TypeNode& type : tree_.types) commit(type);
     for (const GroupNode& group : tree_.groups) create_placeholders(group);
     std::vector<const ArrayNode*> arrays;
     for (const ArrayNode& node : tree_.arrays) arrays.push_back(&node);
@@ -151,6 +152,23 @@ class NeutralWrite {
     return dataset;
   }
 
+  void commit(const TypeNode& node) {
+    const std::string what = "cannot store the type " + node.path;
+    Hid type = make_type(lock_, node.dtype, node.byte_order);
+    const Hid naming = naming_list(lock_, H5P_LINK_CREATE, base_name(node.path));
+    const Hid tcpl = owned(lock_, H5Pcreate(H5P_DATATYPE_CREATE), "cannot create a property list", Code::internal);
+    checked(lock_, H5Tcommit2(file_->id(), node.path.c_str(), type.get(), naming.get(), tcpl.get(), H5P_DEFAULT), what,
+            Code::io);
+    types_.emplace(node.path, std::move(type));
+  }
+
+  Hid type_of(const ArrayMeta& meta) {
+    const auto named = types_.find(meta.dtype.named);
+    if (named == types_.end()) return make_type(lock_, meta.dtype, meta.layout.byte_order);
+    checked(lock_, H5Iinc_ref(named->second.get()), "cannot share a datatype", Code::internal);
+    return Hid(named->second.get());
+  }
+
   /// Dimensions without a variable.
   void create_placeholders(const GroupNode& group) {
     for (const Dimension& dimension : group.dimensions) {
@@ -179,7 +197,7 @@ class NeutralWrite {
     const std::string path = hides ? join(group, std::string(kNonCoordinatePrefix) + name) : meta.path;
 
     const Hid dcpl = make_dcpl(lock_);
-    const Hid type = make_type(lock_, meta.dtype, meta.layout.byte_order);
+    const Hid type = type_of(meta);
     set_layout(lock_, dcpl.get(), meta);
     if (!meta.fill.empty()) {
       CHUNKWISE_CHECK(meta.fill.size() == meta.dtype.bytes);
@@ -191,7 +209,7 @@ class NeutralWrite {
       write_ids(lock_, dataset.get(), "_Netcdf4Dimid", {own->id}, true);
     }
     try {
-      for (const Attribute& attribute : node.attributes) write_attribute(lock_, dataset.get(), attribute, style_);
+      for (const Attribute& attribute : node.attributes) write_attribute(lock_, dataset.get(), attribute, style_, types_);
     } catch (Error& error) {
       throw error.in(meta.path);
     }
@@ -233,7 +251,7 @@ class NeutralWrite {
     for (const GroupNode& group : tree_.groups) {
       const Hid object = open(group.path);
       try {
-        for (const Attribute& attribute : group.attributes) write_attribute(lock_, object.get(), attribute, style_);
+        for (const Attribute& attribute : group.attributes) write_attribute(lock_, object.get(), attribute, style_, types_);
       } catch (Error& error) {
         throw error.in(group.path);
       }
@@ -245,6 +263,7 @@ class NeutralWrite {
   AttributeStyle style_;
   std::shared_ptr<File> file_;
   std::map<Key, Scale> scales_;
+  NamedTypes types_;
   std::vector<std::pair<std::string, std::vector<std::string>>> axes_of_;
   std::map<std::string, Hdf5Writer::Target> targets_;
 };

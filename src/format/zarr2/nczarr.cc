@@ -39,6 +39,19 @@ bool is_nczarr_name(std::string_view name) {
   return folded.substr(0, 7) == "_nczarr" || name == "_NCProperties";
 }
 
+void correct_nczarr(const Json& zarray, const Json& zattrs, ArrayMeta& meta) {
+  const Json* array = find_key(zarray, zattrs, "_nczarr_array");
+  if (array == nullptr) return;
+  if (meta.dtype.kind == DType::Kind::utf32 && meta.dtype.bytes == 4) {
+    meta.dtype = DType(DType::Kind::text, 1);
+    meta.layout.byte_order = ByteOrder::little;
+    if (!meta.fill.empty()) meta.fill.resize(1);
+  }
+  const Json* storage = find_member(*array, "storage");
+  if (storage != nullptr && is_value(*storage, "scalar") && meta.shape == Shape{1} && meta.chunk == Shape{1})
+    meta.shape = meta.max_shape = meta.chunk = Shape();
+}
+
 std::optional<std::vector<std::string>> nczarr_dims(const Json& zarray, const Json& zattrs, int rank) {
   const Json* array = find_key(zarray, zattrs, "_nczarr_array");
   const Json* names = array == nullptr ? nullptr : find_member(*array, "dimrefs");

@@ -13,6 +13,9 @@ namespace chunkwise::zarr2 {
 
 /// True for names that NCZarr keeps to itself among attributes and metadata members.
 bool is_nczarr_name(std::string_view name);
+/// What NCZarr says otherwise than others: characters have the type "<U1" but one byte each, a scalar has one element
+/// on one axis. `meta` is as its .zarray says.
+void correct_nczarr(const Json& zarray, const Json& zattrs, ArrayMeta& meta);
 /// The dimension names of an array from its .zarray or .zattrs; nothing if NCZarr did not write it.
 std::optional<std::vector<std::string>> nczarr_dims(const Json& zarray, const Json& zattrs, int rank);
 /// The dimensions of a group from its .zgroup or .zattrs.

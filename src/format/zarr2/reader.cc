@@ -181,6 +181,8 @@ class TreeReader {
     try {
       ParsedArray parsed = parse_zarray(*documents.array);
       parsed.meta.path = path;
+      const Json none;
+      correct_nczarr(*documents.array, documents.attributes == nullptr ? none : *documents.attributes, parsed.meta);
       ArrayNode array;
       Json attributes = Json::object();
       if (documents.attributes != nullptr) attributes = visible(*documents.attributes);

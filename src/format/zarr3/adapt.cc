@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "array/element_change.h"
 #include "array/json_attributes.h"
 #include "array/zarr_adapt.h"
 #include "base/error.h"
@@ -55,12 +56,22 @@ CodecSpecs to_core(const CodecSpecs& codecs, std::size_t chunk_bytes) {
   return core;
 }
 
+// All members of a structured type have one byte order.
+void unify_member_order(ArrayMeta& meta) {
+  if (!has_byte_order(meta.dtype) || meta.dtype.members.empty() || common_byte_order(meta.dtype)) return;
+  const ArrayMeta mixed = meta;
+  set_member_order(meta.dtype, ByteOrder::little);
+  ElementChange(mixed, meta).apply(meta.fill);
+  meta.dtype.named.clear();
+}
+
 }  // namespace
 
 void adapt(Hierarchy& tree, AdaptReport& report) {
   adapt_to_zarr(tree, "Zarr v3", has_type, report);
   for (ArrayNode& node : tree.arrays) {
     ZarrArray& native = zarr_native(node);
+    unify_member_order(node.meta);
     if (tree.format != "zarr3") {
       native.separator = 0;
       native.v2_keys = false;

@@ -13,6 +13,7 @@
 #include "codec/chain.h"
 #include "codec/registry.h"
 #include "format/zarr3/extension.h"
+#include "format/zarr3/grid.h"
 #include "format/zarr3/types.h"
 
 namespace chunkwise::zarr3 {
@@ -27,7 +28,7 @@ class ArrayParser {
     meta_.shape = need_extents(need_member(document_, "shape"), "shape", 0);
     meta_.max_shape = meta_.shape;
     parse_type_member();
-    parse_grid();
+    if (const std::string why = parse_grid(need_member(document_, "chunk_grid"), meta_); !why.empty()) refuse(why);
     parse_keys();
     parse_codecs();
     parse_fill_member();
@@ -57,25 +58,6 @@ class ArrayParser {
     meta_.dtype = std::move(type.dtype);
     spelling_.type_json = dump_json(value);
     if (!type.unsupported.empty()) refuse(type.unsupported);
-  }
-
-  void parse_grid() {
-    const Extension grid = parse_extension(need_member(document_, "chunk_grid"), "chunk_grid");
-    if (grid.name != "regular") {
-      refuse("chunk grid " + quote_name(grid.name));
-      meta_.chunk = meta_.shape;
-      for (Index& length : meta_.chunk) length = std::max<Index>(length, 1);
-      return;
-    }
-    meta_.chunk = need_extents(need_configuration(grid, "chunk_grid", "chunk_shape"), "chunk_shape", 0);
-    if (meta_.chunk.rank() != meta_.shape.rank()) {
-      throw Error(Code::corrupt, fmt::format("'chunk_shape' has {} elements, but 'shape' has {}", meta_.chunk.rank(),
-                                             meta_.shape.rank()));
-    }
-    for (int axis = 0; axis < meta_.shape.rank(); ++axis) {
-      if (meta_.chunk[axis] == 0 && meta_.shape[axis] == 0) meta_.chunk[axis] = 1;
-      if (meta_.chunk[axis] == 0) throw Error(Code::corrupt, "'chunk_shape' has the element 0");
-    }
   }
 
   void parse_keys() {
@@ -225,7 +207,8 @@ class ArrayParser {
       if (!transformers->is_array()) {
         throw Error(Code::corrupt, fmt::format("'storage_transformers' is {}, not a list", quote(*transformers)));
       }
-      if (!transformers->empty()) refuse("storage transformers");
+      if (!transformers->empty())
+        refuse("storage transformer " + quote_name(parse_extension(transformers->front(), "storage_transformers").name));
     }
     for (const auto& [name, value] : document_.get_ref<const Json::object_t&>()) {
       if (std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end()) continue;

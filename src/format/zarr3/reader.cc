@@ -38,6 +38,15 @@ const Json* find_object(const Json& document, std::string_view name) {
   return member;
 }
 
+// Before 2023 there were drafts of version 3 of another layout, which share the name of this document.
+void refuse_draft(const Json& root) {
+  const Json* version = find_member(root, "zarr_format");
+  const bool is_draft = find_member(root, "metadata_encoding") != nullptr || (version != nullptr && version->is_string());
+  if (is_draft)
+    throw Error(Code::unsupported, "the store is of a draft of Zarr v3 from before 2023",
+                "rewrite it as Zarr v2 with the program that wrote it, or with zarr-python 2.18");
+}
+
 class TreeReader {
  public:
   TreeReader(std::shared_ptr<Store> store, std::string path) : store_(std::move(store)), path_(std::move(path)) {}
@@ -46,6 +55,7 @@ class TreeReader {
     tree_.format = "zarr3";
     auto root = read_metadata(*store_, std::string(kDocument));
     if (!root) throw Error(Code::corrupt, "the store has no zarr.json");
+    refuse_draft(*root);
     try {
       alone_ = is_array(*root);
       read_hints(*root);

@@ -210,8 +210,7 @@ Json print_type(const DType& dtype) {
 }
 
 bool has_type(const DType& dtype) {
-  const bool has_one_order = dtype.members.empty() || !has_byte_order(dtype) || common_byte_order(dtype);
-  return has_one_order && !print_type(dtype).is_null();
+  return !print_type(dtype).is_null();
 }
 
 std::size_t word_bytes(const DType& dtype) {
