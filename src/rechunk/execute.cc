@@ -182,7 +182,8 @@ class Execution {
     array->source = &cut_as_planned(*array->uncut, plan, array->cut);
     array->sink = writer_.open_array(target.path);
     array->source_fill = fill_in_order(sources_[index], sources_[index].layout.byte_order);
-    array->fill = fill_in_order(sources_[index], target.layout.byte_order);
+    array->change = ElementChange(sources_[index], target);
+    array->fill = fill_as(sources_[index], target);
     array->target_fill = fill_in_order(target, target.layout.byte_order);
     array->absent_stays_absent = array->fill == array->target_fill;
     if (plan.kind == ArrayPlan::Kind::rewrite) {

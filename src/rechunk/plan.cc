@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 
+#include "array/element_change.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/sizes.h"
@@ -160,10 +161,10 @@ Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan
   plan.n_target_chunks = target.grid().n_chunks();
   plan.source_chunk = source.chunk;
   // Nothing to move: no elements, or none ever written and both sides read them alike.
-  const bool empty = product(target.shape) == 0 || target.storage == Storage::virtual_ ||
-                     (source.n_stored_chunks == 0 && source.dtype.refers) ||
-                     (source.n_stored_chunks == 0 && fill_in_order(source, target.layout.byte_order) ==
-                                                         fill_in_order(target, target.layout.byte_order));
+  const bool empty =
+      product(target.shape) == 0 || target.storage == Storage::virtual_ ||
+      (source.n_stored_chunks == 0 && source.dtype.refers) ||
+      (source.n_stored_chunks == 0 && fill_as(source, target) == fill_in_order(target, target.layout.byte_order));
   if (!empty && source.dtype.refers) {
     needs_by_format(source, target, needs, plan);
     return needs;
@@ -197,6 +198,7 @@ Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan
   const CodecChain::ScratchNeed to_encode = encode.scratch_need(target_bytes);
   needs.worker = largest(to_decode, to_encode);
   needs.worker.codec_bytes = to_decode.codec_bytes + to_encode.codec_bytes;
+  if (!ElementChange(source, target).empty()) needs.worker.codec_bytes += source_bytes;  // Worker::changed
   needs.least_tile_bytes = shape_bytes(least, target.dtype.bytes) + bookkeeping_bytes(source, cut, least);
   plan.largest_read_bytes = needs.largest_read_bytes;
   plan.decoded_bytes = shape_bytes(target.shape, target.dtype.bytes);
@@ -230,6 +232,14 @@ std::vector<std::byte> fill_in_order(const ArrayMeta& meta, ByteOrder order) {
   if (meta.fill.empty()) return std::vector<std::byte>(meta.dtype.bytes);
   std::vector<std::byte> fill = meta.fill;
   if (order != meta.layout.byte_order) swap_words(meta.dtype, fill);
+  return fill;
+}
+
+std::vector<std::byte> fill_as(const ArrayMeta& source, const ArrayMeta& target) {
+  const ElementChange change(source, target);
+  if (change.empty()) return fill_in_order(source, target.layout.byte_order);
+  std::vector<std::byte> fill = fill_in_order(source, source.layout.byte_order);
+  change.apply(fill);
   return fill;
 }
 

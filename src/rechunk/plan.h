@@ -75,6 +75,8 @@ Shape linear_cut(const ArrayMeta& source, const Shape& tile);
 
 /// The fill of `meta` as dtype.bytes bytes in `order`; zeros where undefined.
 std::vector<std::byte> fill_in_order(const ArrayMeta& meta, ByteOrder order);
+/// The fill of `source` as elements of `target`, in its byte order.
+std::vector<std::byte> fill_as(const ArrayMeta& source, const ArrayMeta& target);
 
 /// Sum over the tiles along one axis of the source chunks each touches.
 Index reads_along_axis(Index extent, Index source_chunk, Index tile);

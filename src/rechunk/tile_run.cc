@@ -113,11 +113,17 @@ void decode_chunk(TileRun& tile, ChunkId id, const EncodedChunk& chunk, Worker& 
       throw e.in(fmt::format("chunk {} of {}", to_string(grid.coords(id)), array.plan->path));
     }
   }
+  if (!array.change.empty()) {
+    worker.changed.resize_discard(decoded.size());
+    std::copy(decoded.begin(), decoded.end(), worker.changed.span().begin());
+    array.change.apply(worker.changed.span());
+    decoded = worker.changed.view();
+  }
   BoxCopy copy;
   copy.src_box = stored_box;
   copy.src_layout = source.layout;
   copy.part = intersect(grid.box(id), tile.box);
-  copy.element = source.dtype.element();
+  copy.element = array.change.empty() ? source.dtype.element() : array.target->dtype.element();
   if (array.plan->by_chunks) {
     scatter_to_chunks(tile, copy, decoded.data());
   } else {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "array/element_change.h"
 #include "array/source.h"
 #include "base/budget.h"
 #include "codec/chain.h"
@@ -31,9 +32,10 @@ struct ArrayRun {
   const ArraySource* source = nullptr;
   std::unique_ptr<ArraySink> sink;
   CodecChain decode;
+  ElementChange change;
   CodecChain encode;
   std::vector<std::byte> source_fill;  // as the source stores it
-  std::vector<std::byte> fill;         // the same in the target's byte order
+  std::vector<std::byte> fill;         // the same as the target's elements
   std::vector<std::byte> target_fill;
   bool absent_stays_absent = false;
   ChunkGrid tiles;
@@ -59,6 +61,7 @@ struct TileRun {
 
 struct Worker {
   CodecChain::Scratch scratch;
+  Bytes changed;  // see ElementChange
   StageTotals totals;
 };
 

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "array/element_change.h"
 #include "base/error.h"
 #include "base/for_each_index.h"
 #include "codec/chain.h"
@@ -21,18 +22,20 @@ std::string hex(ByteView bytes) {
   return text;
 }
 
-/// Decodes parts of arrays into dense buffers, on all cores.
+/// Decodes parts of arrays into dense buffers, as elements of the array `shown`, on all cores.
 class BoxReader {
  public:
-  BoxReader(const ArraySource& source, ByteOrder order, std::uint64_t batch_bytes, int n_threads)
+  BoxReader(const ArraySource& source, const ArrayMeta& shown, std::uint64_t batch_bytes, int n_threads)
       : source_(source),
-        order_(order),
+        order_(shown.layout.byte_order),
+        element_(shown.dtype.element()),
+        change_(source.meta(), shown),
         batch_bytes_(batch_bytes),
         chain_(source.meta().codecs, source.meta().dtype.bytes),
-        fill_(fill_in_order(source.meta(), order)),
+        fill_(fill_as(source.meta(), shown)),
         scratch_(static_cast<std::size_t>(n_threads)) {}
 
-  /// C order, in the byte order given at construction.
+  /// C order.
   void read(const Box& box, Bytes& elements) {
     const ArrayMeta& meta = source_.meta();
     elements.resize_discard(static_cast<std::size_t>(product(box.shape)) * meta.dtype.bytes);
@@ -61,15 +64,21 @@ class BoxReader {
         const ChunkGrid& grid = source_.grid();
         const Box stored_box = meta.pads_edges ? grid.full_box(some[i]) : grid.box(some[i]);
         const std::size_t bytes = static_cast<std::size_t>(product(stored_box.shape)) * meta.dtype.bytes;
-        const ByteView decoded =
+        ByteView decoded =
             chain_.decode(batch.chunks[i].bytes, bytes, batch.chunks[i].skipped_codecs, scratch_[thread]);
+        Bytes changed;
+        if (!change_.empty()) {
+          changed = Bytes::copy_of(decoded);
+          change_.apply(changed.span());
+          decoded = changed.view();
+        }
         BoxCopy copy;
         copy.src_box = stored_box;
         copy.src_layout = meta.layout;
         copy.dst_box = box;
         copy.dst_layout.byte_order = order_;
         copy.part = intersect(grid.box(some[i]), box);
-        copy.element = meta.dtype.element();
+        copy.element = element_;
         copy_box(copy, decoded.data(), elements.data());
       });
     }
@@ -78,6 +87,8 @@ class BoxReader {
  private:
   const ArraySource& source_;
   ByteOrder order_;
+  ElementSize element_;
+  ElementChange change_;
   std::uint64_t batch_bytes_;
   CodecChain chain_;
   std::vector<std::byte> fill_;
@@ -176,7 +187,6 @@ void check_elements(const ArrayPlan& plan, const Plan& whole, const ArraySource&
                     const ArraySource& target_uncut, VerifyReport& report, const std::function<void()>& tick) {
   const ArrayMeta& source_meta = source_uncut.meta();
   const ArrayMeta& target_meta = target_uncut.meta();
-  const ByteOrder order = target_meta.layout.byte_order;
   // The rewrite is over, so that all it left unused is there as well.
   const std::uint64_t room_bytes = whole.memory_bytes - whole.base_bytes -
                                    static_cast<std::uint64_t>(whole.n_threads) * whole.worker_bytes -
@@ -189,8 +199,8 @@ void check_elements(const ArrayPlan& plan, const Plan& whole, const ArraySource&
     own = cut_linear(uncut, linear_cut(uncut.meta(), tile));
     return *own;
   };
-  BoxReader source(cut(source_uncut, own_source), order, whole.read_ahead_bytes / 2, whole.n_threads);
-  BoxReader target(cut(target_uncut, own_target), order, whole.read_ahead_bytes / 2, whole.n_threads);
+  BoxReader source(cut(source_uncut, own_source), target_meta, whole.read_ahead_bytes / 2, whole.n_threads);
+  BoxReader target(cut(target_uncut, own_target), target_meta, whole.read_ahead_bytes / 2, whole.n_threads);
   const ChunkGrid tiles(target_meta.shape, tile);
   Bytes wanted;
   Bytes got;
