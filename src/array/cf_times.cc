@@ -41,7 +41,8 @@ void times_to_cf(Hierarchy& tree, AdaptReport& report) {
     if (is_taken) continue;
     std::string units(unit->second);
     if (is_date) units += " since 1970-01-01";
-    report.notes.push_back(fmt::format("{}: {} is stored as i8 with units \"{}\"", node.meta.path, dtype.name(), units));
+    report.notes.push_back(
+        fmt::format("{}: {} is stored as i8 with units \"{}\"", node.meta.path, dtype.name(), units));
     node.attributes.push_back(text_attribute("units", std::move(units)));
     node.attributes.push_back(is_date ? text_attribute("calendar", "proleptic_gregorian")
                                       : text_attribute("dtype", fmt::format("timedelta64[{}]", dtype.unit)));

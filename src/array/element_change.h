@@ -7,8 +7,8 @@
 namespace chunkwise {
 
 /// Turns elements of a source's type into those of a target's: members of structured types change their byte order,
-/// code points of four bytes become UTF-8. Empty where the elements are the same, but for the order of their bytes, which
-/// is the business of the copy. Thread-safe.
+/// code points of four bytes become UTF-8. Empty where the elements are the same, but for the order of their bytes,
+/// which is the business of the copy. Thread-safe.
 class ElementChange {
  public:
   ElementChange() = default;

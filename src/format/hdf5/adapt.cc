@@ -29,10 +29,11 @@ void drop_dangling_links(Hierarchy& tree, AdaptReport& report) {
 }
 
 bool fits_classic_model(const Hierarchy& tree) {
-  return tree.groups.size() == 1 && tree.types.empty() && std::all_of(tree.arrays.begin(), tree.arrays.end(), [](const ArrayNode& node) {
+  return tree.groups.size() == 1 && tree.types.empty() &&
+         std::all_of(tree.arrays.begin(), tree.arrays.end(), [](const ArrayNode& node) {
            const DType& dtype = node.meta.dtype;
-           return (dtype.kind == DType::Kind::int_ && dtype.bytes <= 4 && dtype.names.empty()) || dtype.kind == DType::Kind::float_ ||
-                  (dtype.kind == DType::Kind::text && dtype.bytes == 1);
+           return (dtype.kind == DType::Kind::int_ && dtype.bytes <= 4 && dtype.names.empty()) ||
+                  dtype.kind == DType::Kind::float_ || (dtype.kind == DType::Kind::text && dtype.bytes == 1);
          });
 }
 

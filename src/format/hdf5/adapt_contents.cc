@@ -89,7 +89,8 @@ class ContentAdapter {
             .in(group.path);
     times_to_cf(tree_, report_);
     if (!netcdf_) wide_texts_to_utf8();
-    lose_types(tree_, target(), [this](const DType& dtype) { return has_type(dtype, netcdf_); }, report_);
+    lose_types(
+        tree_, target(), [this](const DType& dtype) { return has_type(dtype, netcdf_); }, report_);
     for (ArrayNode& node : tree_.arrays) take_named_type(node.meta);
     std::erase_if(tree_.arrays, [this](const ArrayNode& node) { return lose_array(node); });
     for (const LinkNode& link : tree_.links) lose(link.path, "a link to " + link.target);
@@ -121,8 +122,8 @@ class ContentAdapter {
       meta.dtype = DType(DType::Kind::text, wide.dtype.bytes, "utf-8");
       meta.layout.byte_order = kNativeOrder;
       ElementChange(wide, meta).apply(meta.fill);
-      report_.notes.push_back(fmt::format("{}: {} is stored as texts of {} bytes in UTF-8", meta.path, wide.dtype.name(),
-                                          meta.dtype.bytes));
+      report_.notes.push_back(fmt::format("{}: {} is stored as texts of {} bytes in UTF-8", meta.path,
+                                          wide.dtype.name(), meta.dtype.bytes));
     }
   }
 

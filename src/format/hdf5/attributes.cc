@@ -100,11 +100,10 @@ void create(const Lock& lock, hid_t object, const std::string& name, const Hid& 
             const void* data, const Hid* stored_type = nullptr) {
   const Hid naming = naming_list(lock, H5P_ATTRIBUTE_CREATE, name);
   const std::string what = "cannot write the attribute @" + name;
-  const Hid attribute =
-      owned(lock,
-            H5Acreate2(object, name.c_str(), (stored_type == nullptr ? type : *stored_type).get(), space.get(),
-                       naming.get(), H5P_DEFAULT),
-            what, Code::io);
+  const Hid attribute = owned(lock,
+                              H5Acreate2(object, name.c_str(), (stored_type == nullptr ? type : *stored_type).get(),
+                                         space.get(), naming.get(), H5P_DEFAULT),
+                              what, Code::io);
   if (data != nullptr) checked(lock, H5Awrite(attribute.get(), type.get(), data), what, Code::io);
 }
 

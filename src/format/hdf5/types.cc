@@ -127,8 +127,8 @@ std::optional<ElementType> enum_type(const Lock& lock, hid_t type) {
     for (std::size_t b = 0; b < dtype.bytes; ++b) bits |= std::to_integer<std::uint64_t>(bytes[b]) << (8 * b);
     const auto unused_bits = static_cast<int>(64 - 8 * dtype.bytes);
     const auto number = static_cast<std::int64_t>(bits << unused_bits) >> unused_bits;
-    dtype.names.push_back({take_text(H5Tget_member_name(type, at)),
-                           dtype.kind == Kind::int_ ? number : static_cast<std::int64_t>(bits)});
+    dtype.names.push_back(
+        {take_text(H5Tget_member_name(type, at)), dtype.kind == Kind::int_ ? number : static_cast<std::int64_t>(bits)});
   }
   return dtype.names.empty() ? std::nullopt : std::optional(std::move(element));
 }
@@ -139,8 +139,7 @@ bool enter_arrays(const Lock& lock, Hid& type, Shape& shape) {
     std::array<hsize_t, H5S_MAX_RANK> dims{};
     const int rank = checked(lock, H5Tget_array_dims2(type.get(), dims.data()), "cannot read an array type");
     if (shape.rank() + rank > kMaxRank) return false;
-    for (int axis = 0; axis < rank; ++axis)
-      shape.push_back(static_cast<Index>(dims[static_cast<std::size_t>(axis)]));
+    for (int axis = 0; axis < rank; ++axis) shape.push_back(static_cast<Index>(dims[static_cast<std::size_t>(axis)]));
     type = owned(lock, H5Tget_super(type.get()), "cannot read the elements of an array type");
   }
   return true;

@@ -209,7 +209,8 @@ class NeutralWrite {
       write_ids(lock_, dataset.get(), "_Netcdf4Dimid", {own->id}, true);
     }
     try {
-      for (const Attribute& attribute : node.attributes) write_attribute(lock_, dataset.get(), attribute, style_, types_);
+      for (const Attribute& attribute : node.attributes)
+        write_attribute(lock_, dataset.get(), attribute, style_, types_);
     } catch (Error& error) {
       throw error.in(meta.path);
     }
@@ -251,7 +252,8 @@ class NeutralWrite {
     for (const GroupNode& group : tree_.groups) {
       const Hid object = open(group.path);
       try {
-        for (const Attribute& attribute : group.attributes) write_attribute(lock_, object.get(), attribute, style_, types_);
+        for (const Attribute& attribute : group.attributes)
+          write_attribute(lock_, object.get(), attribute, style_, types_);
       } catch (Error& error) {
         throw error.in(group.path);
       }

@@ -16,8 +16,8 @@ namespace {
 void parse_regular(const Extension& grid, ArrayMeta& meta) {
   meta.chunk = need_extents(need_configuration(grid, "chunk_grid", "chunk_shape"), "chunk_shape", 0);
   if (meta.chunk.rank() != meta.shape.rank()) {
-    throw Error(Code::corrupt, fmt::format("'chunk_shape' has {} elements, but 'shape' has {}", meta.chunk.rank(),
-                                           meta.shape.rank()));
+    throw Error(Code::corrupt,
+                fmt::format("'chunk_shape' has {} elements, but 'shape' has {}", meta.chunk.rank(), meta.shape.rank()));
   }
   for (int axis = 0; axis < meta.shape.rank(); ++axis) {
     if (meta.chunk[axis] == 0 && meta.shape[axis] == 0) meta.chunk[axis] = 1;
@@ -56,7 +56,8 @@ Edges parse_edges(const Json& value, Index extent) {
     if (is_first) edges.first = length;
     // A shorter chunk may only be the last that holds elements.
     if (covered > 0 && edges.last != edges.first) edges.is_regular = false;
-    if (length > edges.first || (length < edges.first && (n > 1 && covered + length < extent))) edges.is_regular = false;
+    if (length > edges.first || (length < edges.first && (n > 1 && covered + length < extent)))
+      edges.is_regular = false;
     edges.last = length;
     is_first = false;
     const auto run = checked_mul(length, n);
@@ -70,11 +71,12 @@ Edges parse_edges(const Json& value, Index extent) {
 }
 
 std::string parse_rectilinear(const Extension& grid, ArrayMeta& meta) {
-  if (!is_value(need_configuration(grid, "chunk_grid", "kind"), "inline")) return "chunk grid rectilinear of a new kind";
+  if (!is_value(need_configuration(grid, "chunk_grid", "kind"), "inline"))
+    return "chunk grid rectilinear of a new kind";
   const Json& shapes = need_configuration(grid, "chunk_grid", "chunk_shapes");
   if (!shapes.is_array() || static_cast<int>(shapes.size()) != meta.shape.rank()) {
-    throw Error(Code::corrupt, fmt::format("'chunk_shapes' is {}, not a list of {} axes", quote(shapes),
-                                           meta.shape.rank()));
+    throw Error(Code::corrupt,
+                fmt::format("'chunk_shapes' is {}, not a list of {} axes", quote(shapes), meta.shape.rank()));
   }
   bool any_clipped = false;
   bool any_padded = false;

@@ -208,7 +208,8 @@ class ArrayParser {
         throw Error(Code::corrupt, fmt::format("'storage_transformers' is {}, not a list", quote(*transformers)));
       }
       if (!transformers->empty())
-        refuse("storage transformer " + quote_name(parse_extension(transformers->front(), "storage_transformers").name));
+        refuse("storage transformer " +
+               quote_name(parse_extension(transformers->front(), "storage_transformers").name));
     }
     for (const auto& [name, value] : document_.get_ref<const Json::object_t&>()) {
       if (std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end()) continue;

@@ -41,7 +41,8 @@ const Json* find_object(const Json& document, std::string_view name) {
 // Before 2023 there were drafts of version 3 of another layout, which share the name of this document.
 void refuse_draft(const Json& root) {
   const Json* version = find_member(root, "zarr_format");
-  const bool is_draft = find_member(root, "metadata_encoding") != nullptr || (version != nullptr && version->is_string());
+  const bool is_draft =
+      find_member(root, "metadata_encoding") != nullptr || (version != nullptr && version->is_string());
   if (is_draft)
     throw Error(Code::unsupported, "the store is of a draft of Zarr v3 from before 2023",
                 "rewrite it as Zarr v2 with the program that wrote it, or with zarr-python 2.18");
