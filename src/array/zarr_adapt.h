@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "array/dataset.h"
@@ -13,9 +14,9 @@
 namespace chunkwise {
 
 /// Removes what no Zarr store can hold (each a loss), turns contiguous and compact arrays into chunked ones (each a
-/// note), and gives every array a ZarrArray of its own as native. Throws Error{unsupported} for a codec nobody here
-/// knows and for a name that cannot be part of a key.
-void adapt_to_zarr(Hierarchy& tree, AdaptReport& report);
+/// note), and gives every array a ZarrArray of its own as native. `target` is "zarr2" or "zarr3". Throws
+/// Error{unsupported} for a codec that neither we nor the target know and for a name that cannot be part of a key.
+void adapt_to_zarr(Hierarchy& tree, std::string_view target, AdaptReport& report);
 
 /// The array's own ZarrArray, after adapt_to_zarr.
 ZarrArray& zarr_native(ArrayNode& node);
