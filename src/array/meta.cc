@@ -32,6 +32,15 @@ std::size_t ArrayMeta::chunk_bytes() const {
   return static_cast<std::size_t>(*bytes);
 }
 
+Elements codec_elements(const ArrayMeta& meta) {
+  ElementKind kind = ElementKind::opaque;
+  if (meta.dtype.kind == DType::Kind::boolean) kind = ElementKind::boolean;
+  if (meta.dtype.kind == DType::Kind::int_) kind = ElementKind::int_;
+  if (meta.dtype.kind == DType::Kind::uint) kind = ElementKind::uint;
+  if (meta.dtype.kind == DType::Kind::float_) kind = ElementKind::float_;
+  return {kind, meta.dtype.bytes, meta.layout.byte_order};
+}
+
 void set_byte_order(ArrayMeta& meta, ByteOrder order) {
   if (meta.layout.byte_order == order) return;
   meta.layout.byte_order = order;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "array/dtype.h"
+#include "codec/elements.h"
 #include "codec/spec.h"
 #include "grid/chunk_grid.h"
 #include "grid/strided_copy.h"
@@ -56,6 +57,9 @@ struct ArrayMeta {
   /// Decoded bytes of a full chunk. Checked: Error{corrupt} on overflow.
   std::size_t chunk_bytes() const;
 };
+
+/// The elements as the first of the codecs sees them.
+Elements codec_elements(const ArrayMeta& meta);
 
 /// Stores the elements, and the fill, in this byte order from now on.
 void set_byte_order(ArrayMeta& meta, ByteOrder order);

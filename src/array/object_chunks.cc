@@ -16,10 +16,13 @@ class ObjectSource final : public ArraySource {
  public:
   ObjectSource(std::shared_ptr<const Store> store, ArrayMeta meta, ObjectChunks chunks)
       : ArraySource(std::move(meta)), store_(std::move(store)), chunks_(std::move(chunks)) {
-    // Of an array nobody can decode there is no telling how large a chunk may be; nobody will read it either.
-    max_stored_bytes_ = meta_.unsupported.empty()
-                            ? CodecChain(meta_.codecs, meta_.dtype.bytes).max_stored_bytes(meta_.chunk_bytes())
-                            : std::numeric_limits<std::size_t>::max();
+    // Of an array nobody can decode there is no telling how large a chunk may be; it can only be copied.
+    if (!meta_.unsupported.empty()) return;
+    try {
+      max_stored_bytes_ = CodecChain(meta_.codecs, meta_.dtype.bytes).max_stored_bytes(meta_.chunk_bytes());
+    } catch (const Error& error) {
+      if (error.code() != Code::unsupported) throw;
+    }
   }
 
   ChunkRef locate(ChunkId id) const override {
@@ -94,7 +97,7 @@ class ObjectSource final : public ArraySource {
 
   std::shared_ptr<const Store> store_;
   ObjectChunks chunks_;
-  std::size_t max_stored_bytes_ = 0;
+  std::size_t max_stored_bytes_ = std::numeric_limits<std::size_t>::max();
 };
 
 class ObjectSink final : public ArraySink {

@@ -13,6 +13,7 @@
 #include "array/scalar.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "codec/foreign.h"
 #include "codec/registry.h"
 
 namespace chunkwise {
@@ -70,7 +71,7 @@ void extend_to_dimensions(const Hierarchy& tree, ArrayMeta& meta, AdaptReport& r
         {meta.path, "has no fill value, but fewer records than its dimension: what lies beyond cannot be stored"});
 }
 
-void adapt_array(ArrayNode& node, const std::string& source, AdaptReport& report) {
+void adapt_array(ArrayNode& node, const std::string& source, std::string_view target, AdaptReport& report) {
   ArrayMeta& meta = node.meta;
   // Classic files know one byte order only; in Zarr it is that of the machines that read it.
   if (source == "nc3") set_byte_order(meta, ByteOrder::little);
@@ -93,8 +94,9 @@ void adapt_array(ArrayNode& node, const std::string& source, AdaptReport& report
   meta.pads_edges = true;
   meta.raw_edges = false;
   for (const CodecSpec& codec : meta.codecs) {
-    if (find_codec(codec.name) == nullptr) {
-      throw Error(Code::unsupported, fmt::format("the filter {} cannot be decoded here", codec.name),
+    // Codecs of the same format may be kept.
+    if (find_codec(codec.name) == nullptr && !is_foreign_to(target, codec.name)) {
+      throw Error(Code::unsupported, fmt::format("the {} cannot be decoded here", describe_unknown(codec)),
                   "leave the array out with --exclude")
           .in(meta.path);
     }
@@ -104,7 +106,8 @@ void adapt_array(ArrayNode& node, const std::string& source, AdaptReport& report
 
 }  // namespace
 
-void adapt_to_zarr(Hierarchy& tree, const char* format, HasType has_type, AdaptReport& report) {
+void adapt_to_zarr(Hierarchy& tree, std::string_view target, HasType has_type, AdaptReport& report) {
+  const char* const format = target == "zarr2" ? "Zarr v2" : "Zarr v3";
   for (const LinkNode& link : tree.links) {
     report.losses.push_back({link.path, fmt::format("{} {}{}{} cannot be stored in Zarr", link_words(link.kind),
                                                     link.file, link.file.empty() ? "" : ":", link.target)});
@@ -137,7 +140,7 @@ void adapt_to_zarr(Hierarchy& tree, const char* format, HasType has_type, AdaptR
                                          array.meta.path, array.meta.dtype.name()));
     drop_foreign_attributes(array.meta.path, array.attributes, report);
     extend_to_dimensions(tree, array.meta, report);
-    adapt_array(array, tree.format, report);
+    adapt_array(array, tree.format, target, report);
   }
 }
 

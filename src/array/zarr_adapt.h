@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "array/dataset.h"
@@ -16,9 +17,9 @@ namespace chunkwise {
 using HasType = bool (*)(const DType& dtype);
 
 /// Removes what no Zarr store can hold (each a loss), turns contiguous and compact arrays into chunked ones (each a
-/// note), and gives every array a ZarrArray of its own as native. `format` names the version: "Zarr v2". Throws
-/// Error{unsupported} for a codec nobody here knows and for a name that cannot be part of a key.
-void adapt_to_zarr(Hierarchy& tree, const char* format, HasType has_type, AdaptReport& report);
+/// note), and gives every array a ZarrArray of its own as native. `target` is "zarr2" or "zarr3". Throws
+/// Error{unsupported} for a codec that neither we nor the target know and for a name that cannot be part of a key.
+void adapt_to_zarr(Hierarchy& tree, std::string_view target, HasType has_type, AdaptReport& report);
 
 /// The array's own ZarrArray, after adapt_to_zarr.
 ZarrArray& zarr_native(ArrayNode& node);

@@ -8,15 +8,18 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "codec/config.h"
+#include "codec/parameters.h"
 #include "codec/rows.h"
 
 namespace chunkwise {
 namespace {
 
-constexpr std::string_view kUsage = "bz2[:LEVEL]  bzip2 stream, level 1-9 = blocks of that many 100 kB (default 9)";
-constexpr const char* kLevel = "level";
 constexpr IntegerRange kLevelRange{1, 9};
+constexpr Parameter kRows[] = {
+    {.key = "level", .otherwise = 9, .asked = kLevelRange, .member = "level", .absent = 1},
+};
+constexpr Parameters kBz2{"bz2", "bz2[:LEVEL]  bzip2 stream, level 1-9 = blocks of that many 100 kB (default 9)", kRows,
+                          "bz2"};
 constexpr std::size_t kBlockBytes = 100'000;
 
 // The library counts in 32 bits; longer buffers go through it in pieces.
@@ -148,68 +151,39 @@ class Bz2 final : public Codec {
 
 // ---- spellings
 
-std::int64_t level_of(const CodecSpec& spec) {
-  const std::int64_t level = spec.integer(kLevel, 9);
-  require_parameter(level, kLevelRange, "bz2", kLevel);
-  return level;
-}
-
 std::unique_ptr<Codec> bind(const CodecSpec& spec, std::size_t) {
-  return std::make_unique<Bz2>(static_cast<int>(level_of(spec)));
-}
-
-CodecSpec parse(std::span<const std::string_view> arguments) {
-  require_arguments(arguments, 1, kUsage);
-  return {"bz2", {{kLevel, argument_integer(arguments, 0, "level", 9, kLevelRange, kUsage)}}};
-}
-
-std::string print(const CodecSpec& spec) {
-  return fmt::format("bz2:{}", level_of(spec));
+  return std::make_unique<Bz2>(static_cast<int>(kRows[0].integer(spec)));
 }
 
 CodecSpec from_hdf5(std::span<const unsigned> cd_values) {
-  const std::int64_t level = cd_values.empty() ? 9 : std::int64_t{cd_values[0]};
-  require_parameter(level, kLevelRange, "bz2", kLevel);
-  return {"bz2", {{kLevel, level}}};
+  const CodecSpec spec{"bz2", {{kRows[0].key, cd_values.empty() ? kRows[0].otherwise : std::int64_t{cd_values[0]}}}};
+  kRows[0].integer(spec);
+  return spec;
 }
 
 std::vector<unsigned> to_hdf5(const CodecSpec& spec, std::size_t, std::size_t) {
-  return {static_cast<unsigned>(level_of(spec))};
-}
-
-CodecSpec from_numcodecs(const Json& config) {
-  return {"bz2", {{kLevel, config_integer(config, kLevel, 1, kLevelRange, "bz2")}}};
-}
-
-Json to_zarr2(const CodecSpec& spec, std::size_t) {
-  return Json{{"id", "bz2"}, {kLevel, level_of(spec)}};
-}
-
-Json to_zarr3(const CodecSpec& spec, std::size_t) {
-  return Json{{kLevel, level_of(spec)}};
+  return {static_cast<unsigned>(kRows[0].integer(spec))};
 }
 
 }  // namespace
 
 constexpr CodecRow kBz2Row{
-    .name = "bz2",
+    .name = kBz2.codec,
     .alias = "bzip2",
     .summary = "bzip2 stream",
-    .usage = kUsage,
+    .usage = kBz2.usage,
     .bind = bind,
-    .for_chunk = nullptr,
-    .parse = parse,
-    .print = print,
+    .parse = parse_by<kBz2>,
+    .print = print_by<kBz2>,
     .hdf5_filter = 307,
     .from_hdf5 = from_hdf5,
     .to_hdf5 = to_hdf5,
-    .zarr2_id = "bz2",
-    .from_zarr2 = from_numcodecs,
-    .to_zarr2 = to_zarr2,
+    .zarr2_id = kBz2.zarr2_id,
+    .from_zarr2 = from_json_by<kBz2>,
+    .to_zarr2 = to_zarr2_by<kBz2>,
     .zarr3_name = "numcodecs.bz2",
-    .zarr3_alias = {},
-    .from_zarr3 = from_numcodecs,
-    .to_zarr3 = to_zarr3,
+    .from_zarr3 = from_json_by<kBz2>,
+    .to_zarr3 = to_zarr3_by<kBz2>,
 };
 
 }  // namespace chunkwise

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 
 #include "base/error.h"
-#include "codec/filter_names.h"
+#include "codec/foreign.h"
 #include "codec/registry.h"
 
 namespace chunkwise {
@@ -21,17 +20,6 @@ constexpr std::size_t kMaxChunkBytes = std::numeric_limits<std::size_t>::max() >
 // Other writers' encoders may be poorer than ours, by a factor and by headers.
 constexpr std::size_t kForeignFactor = 2;
 constexpr std::size_t kForeignSlackBytes = std::size_t{64} << 10;
-
-std::string describe_unknown(const CodecSpec& spec) {
-  constexpr std::string_view kPrefix = "hdf5-";
-  if (!spec.name.starts_with(kPrefix)) return fmt::format("codec '{}'", spec.name);
-  const std::string number = spec.name.substr(kPrefix.size());
-  int filter = 0;
-  std::from_chars(number.data(), number.data() + number.size(), filter);
-  std::string label(filter_name(filter));
-  if (label.empty()) label = spec.text("label", "");
-  return label.empty() ? fmt::format("filter {}", number) : fmt::format("filter {} ({})", number, label);
-}
 
 void require_chunk_size(std::size_t decoded_bytes) {
   if (decoded_bytes <= kMaxChunkBytes) return;
@@ -50,6 +38,7 @@ CodecChain::CodecChain(const CodecSpecs& specs, std::size_t element_bytes) {
                 fmt::format("{} codecs in one chain, at most {} are possible", specs.size(), kMaxCodecs));
   }
   codecs_.reserve(specs.size());
+  Elements seen{ElementKind::opaque, element_bytes, kNativeOrder};
   for (const CodecSpec& spec : specs) {
     const CodecRow* row = find_codec(spec.name);
     if (row == nullptr) {
@@ -58,7 +47,8 @@ CodecChain::CodecChain(const CodecSpecs& specs, std::size_t element_bytes) {
           fmt::format("{} is not supported, so its chunks can only be copied as they are", describe_unknown(spec)),
           "keep the chunks with -c VARIABLE:keep, or leave the variable out with --exclude");
     }
-    codecs_.push_back(row->bind(spec, element_bytes));
+    codecs_.push_back(row->bind(spec, seen.bytes));
+    seen = encoded_elements(spec, seen);
   }
 }
 

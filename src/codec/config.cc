@@ -68,6 +68,13 @@ void require_parameter(std::int64_t value, IntegerRange range, std::string_view 
   throw Error(Code::corrupt, fmt::format("codec '{}': {} is {}, must be {}", codec, key, value, range_text(range)));
 }
 
+void throw_lossy(const std::string& what) {
+  throw Error(Code::unsupported,
+              what + "; encoding again could change values, so the chunks can only be copied as they are",
+              "keep the chunks with -c VARIABLE:keep, or say what to use instead with --codec, such as "
+              "VARIABLE:shuffle,deflate:4");
+}
+
 void throw_decoded_too_large(std::string_view codec, std::size_t max_decoded_bytes) {
   throw Error(Code::corrupt,
               fmt::format("{} data decodes to more than the {} bytes that belong here", codec, max_decoded_bytes));

@@ -16,24 +16,27 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "codec/config.h"
+#include "codec/parameters.h"
 #include "codec/rows.h"
 
 namespace chunkwise {
 namespace {
 
-constexpr std::string_view kDeflateUsage = "deflate[:LEVEL]  zlib stream, level 0-9 (default 1)";
-constexpr std::string_view kGzipUsage = "gzip[:LEVEL]  gzip member, level 0-9 (default 1)";
 constexpr const char* kLevel = "level";
 constexpr IntegerRange kLevelRange{0, 9};
 // numcodecs passes zlib's "default level" on.
-constexpr IntegerRange kNumcodecsLevelRange{-1, 9};
-constexpr int kZlibDefaultLevel = 6;
+constexpr std::int64_t kDefaultLevel = -1;
+constexpr std::int64_t kZlibDefaultLevel = 6;
+constexpr Parameter kRows[] = {
+    {.key = kLevel, .otherwise = 1, .asked = kLevelRange, .stored = {kDefaultLevel, 9}, .member = kLevel},
+};
+constexpr Parameters kDeflate{"deflate", "deflate[:LEVEL]  zlib stream, level 0-9 (default 1)", kRows, "zlib"};
+constexpr Parameters kGzip{"gzip", "gzip[:LEVEL]  gzip member, level 0-9 (default 1)", kRows, "gzip"};
 
 enum class Wrapper { zlib, gzip };
 
 constexpr std::string_view name_of(Wrapper wrapper) {
-  return wrapper == Wrapper::zlib ? "deflate" : "gzip";
+  return wrapper == Wrapper::zlib ? kDeflate.codec : kGzip.codec;
 }
 
 struct FreeCompressor {
@@ -200,102 +203,69 @@ class Deflate final : public Codec {
 
 // ---- spellings
 
-template <Wrapper kWrapper>
 int level_of(const CodecSpec& spec) {
-  const std::int64_t level = spec.integer(kLevel, 1);
-  require_parameter(level, kNumcodecsLevelRange, name_of(kWrapper), kLevel);
-  return level == -1 ? kZlibDefaultLevel : static_cast<int>(level);
-}
-
-template <Wrapper kWrapper>
-CodecSpec spec_of(std::int64_t level) {
-  return {std::string(name_of(kWrapper)), {{kLevel, level}}};
+  const std::int64_t level = kRows[0].integer(spec);
+  return static_cast<int>(level == kDefaultLevel ? kZlibDefaultLevel : level);
 }
 
 template <Wrapper kWrapper>
 std::unique_ptr<Codec> bind(const CodecSpec& spec, std::size_t) {
-  return std::make_unique<Deflate>(kWrapper, level_of<kWrapper>(spec));
-}
-
-template <Wrapper kWrapper>
-CodecSpec parse(std::span<const std::string_view> arguments) {
-  constexpr std::string_view kUsage = kWrapper == Wrapper::zlib ? kDeflateUsage : kGzipUsage;
-  require_arguments(arguments, 1, kUsage);
-  return spec_of<kWrapper>(argument_integer(arguments, 0, "level", 1, kLevelRange, kUsage));
-}
-
-template <Wrapper kWrapper>
-std::string print(const CodecSpec& spec) {
-  return fmt::format("{}:{}", name_of(kWrapper), level_of<kWrapper>(spec));
+  return std::make_unique<Deflate>(kWrapper, level_of(spec));
 }
 
 CodecSpec from_hdf5(std::span<const unsigned> cd_values) {
   if (cd_values.empty()) throw Error(Code::corrupt, "codec 'deflate': the filter has no level");
   require_parameter(cd_values[0], kLevelRange, "deflate", kLevel);
-  return spec_of<Wrapper::zlib>(cd_values[0]);
+  return {"deflate", {{kLevel, std::int64_t{cd_values[0]}}}};
 }
 
 std::vector<unsigned> to_hdf5(const CodecSpec& spec, std::size_t, std::size_t) {
-  return {static_cast<unsigned>(level_of<Wrapper::zlib>(spec))};
+  return {static_cast<unsigned>(level_of(spec))};
 }
 
-template <Wrapper kWrapper>
+// The default level is written as what it is, so that chunks from different formats are known to be alike.
+template <const Parameters& parameters>
 CodecSpec from_json(const Json& config) {
-  return spec_of<kWrapper>(config_integer(config, kLevel, 1, kNumcodecsLevelRange, name_of(kWrapper)));
-}
-
-template <Wrapper kWrapper>
-Json to_zarr2(const CodecSpec& spec, std::size_t) {
-  return Json{{"id", kWrapper == Wrapper::zlib ? "zlib" : "gzip"}, {kLevel, level_of<kWrapper>(spec)}};
-}
-
-template <Wrapper kWrapper>
-Json to_zarr3(const CodecSpec& spec, std::size_t) {
-  return Json{{kLevel, level_of<kWrapper>(spec)}};
+  CodecSpec spec = from_members(parameters, config);
+  spec.params[kLevel] = std::int64_t{level_of(spec)};
+  return spec;
 }
 
 }  // namespace
 
 constexpr CodecRow kDeflateRow{
-    .name = "deflate",
+    .name = kDeflate.codec,
     .alias = "zlib",
     .summary = "zlib stream, as in HDF5 and numcodecs",
-    .usage = kDeflateUsage,
+    .usage = kDeflate.usage,
     .bind = bind<Wrapper::zlib>,
-    .for_chunk = nullptr,
-    .parse = parse<Wrapper::zlib>,
-    .print = print<Wrapper::zlib>,
+    .parse = parse_by<kDeflate>,
+    .print = print_by<kDeflate>,
     .hdf5_filter = 1,
     .from_hdf5 = from_hdf5,
     .to_hdf5 = to_hdf5,
-    .zarr2_id = "zlib",
-    .from_zarr2 = from_json<Wrapper::zlib>,
-    .to_zarr2 = to_zarr2<Wrapper::zlib>,
+    .zarr2_id = kDeflate.zarr2_id,
+    .from_zarr2 = from_json<kDeflate>,
+    .to_zarr2 = to_zarr2_by<kDeflate>,
     .zarr3_name = "numcodecs.zlib",
-    .zarr3_alias = {},
-    .from_zarr3 = from_json<Wrapper::zlib>,
-    .to_zarr3 = to_zarr3<Wrapper::zlib>,
+    .from_zarr3 = from_json<kDeflate>,
+    .to_zarr3 = to_zarr3_by<kDeflate>,
 };
 
 constexpr CodecRow kGzipRow{
-    .name = "gzip",
-    .alias = {},
+    .name = kGzip.codec,
     .summary = "gzip, as in zarr",
-    .usage = kGzipUsage,
+    .usage = kGzip.usage,
     .bind = bind<Wrapper::gzip>,
-    .for_chunk = nullptr,
-    .parse = parse<Wrapper::gzip>,
-    .print = print<Wrapper::gzip>,
-    .hdf5_filter = 0,
-    .from_hdf5 = nullptr,
-    .to_hdf5 = nullptr,
-    .zarr2_id = "gzip",
-    .from_zarr2 = from_json<Wrapper::gzip>,
-    .to_zarr2 = to_zarr2<Wrapper::gzip>,
+    .parse = parse_by<kGzip>,
+    .print = print_by<kGzip>,
+    .zarr2_id = kGzip.zarr2_id,
+    .from_zarr2 = from_json<kGzip>,
+    .to_zarr2 = to_zarr2_by<kGzip>,
     .zarr3_name = "gzip",
     .zarr3_alias = "numcodecs.gzip",
-    .from_zarr3 = from_json<Wrapper::gzip>,
-    .to_zarr3 = to_zarr3<Wrapper::gzip>,
+    .from_zarr3 = from_json<kGzip>,
+    .to_zarr3 = to_zarr3_by<kGzip>,
 };
 
 }  // namespace chunkwise

@@ -34,4 +34,13 @@ void store_big(T value, std::byte* to) {
   for (std::size_t i = 0; i < sizeof(T); ++i) to[i] = static_cast<std::byte>(value >> (8 * (sizeof(T) - 1 - i)));
 }
 
+/// The bytes the other way round.
+template <std::unsigned_integral T>
+T reversed(T value) {
+  if constexpr (sizeof(T) == 2) return __builtin_bswap16(value);
+  if constexpr (sizeof(T) == 4) return __builtin_bswap32(value);
+  if constexpr (sizeof(T) == 8) return __builtin_bswap64(value);
+  return value;
+}
+
 }  // namespace chunkwise

@@ -12,22 +12,33 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "codec/config.h"
 #include "codec/endian.h"
+#include "codec/parameters.h"
 #include "codec/rows.h"
 
 namespace chunkwise {
 namespace {
 
-constexpr std::string_view kUsage = "lz4[:ACCELERATION]  1-65537, higher is faster and larger (default 1)";
-constexpr std::string_view kHdf5Usage =
-    "hdf5-lz4[:BLOCK_BYTES]  lz4 as HDF5 filter 32004 stores it (default 1 GiB blocks)";
-constexpr const char* kAcceleration = "acceleration";
-constexpr const char* kBlockBytes = "block_bytes";
-constexpr IntegerRange kAccelerationRange{1, 65537};
-constexpr IntegerRange kFileAccelerationRange{-2147483648LL, 2147483647};
-constexpr std::int64_t kDefaultBlockBytes = std::int64_t{1} << 30;
-constexpr IntegerRange kBlockRange{1, LZ4_MAX_INPUT_SIZE};
+// The library's own rule for other numbers: the nearest.
+constexpr Parameter kAcceleration[] = {
+    {.key = "acceleration",
+     .otherwise = 1,
+     .asked = {1, 65537},
+     .stored = {-2147483648LL, 2147483647},
+     .clamped = true,
+     .member = "acceleration"},
+};
+constexpr Parameters kLz4{"lz4", "lz4[:ACCELERATION]  1-65537, higher is faster and larger (default 1)", kAcceleration,
+                          "lz4"};
+constexpr Parameter kBlockBytes[] = {
+    {.key = "block_bytes",
+     .what = "block size",
+     .otherwise = std::int64_t{1} << 30,
+     .asked = {1, LZ4_MAX_INPUT_SIZE},
+     .optional = true},
+};
+constexpr Parameters kHdf5Lz4{
+    "hdf5-lz4", "hdf5-lz4[:BLOCK_BYTES]  lz4 as HDF5 filter 32004 stores it (default 1 GiB blocks)", kBlockBytes};
 
 // LZ4_compressBound, for sizes beyond its own limit too.
 std::size_t block_bound(std::size_t decoded_bytes) {
@@ -158,124 +169,56 @@ class Hdf5Lz4 final : public Codec {
   std::size_t block_bytes_;
 };
 
-// ---- spellings of "lz4"
-
-std::int64_t acceleration_of(const CodecSpec& spec) {
-  const std::int64_t value = spec.integer(kAcceleration, 1);
-  // The library's own rule for what files may contain.
-  return std::clamp(value, kAccelerationRange.least, kAccelerationRange.most);
-}
+// ---- spellings
 
 std::unique_ptr<Codec> bind(const CodecSpec& spec, std::size_t) {
-  return std::make_unique<Lz4>(static_cast<int>(acceleration_of(spec)));
-}
-
-CodecSpec parse(std::span<const std::string_view> arguments) {
-  require_arguments(arguments, 1, kUsage);
-  return {"lz4", {{kAcceleration, argument_integer(arguments, 0, "acceleration", 1, kAccelerationRange, kUsage)}}};
-}
-
-std::string print(const CodecSpec& spec) {
-  return fmt::format("lz4:{}", acceleration_of(spec));
-}
-
-CodecSpec from_numcodecs(const Json& config) {
-  return {"lz4", {{kAcceleration, config_integer(config, kAcceleration, 1, kFileAccelerationRange, "lz4")}}};
-}
-
-Json to_zarr2(const CodecSpec& spec, std::size_t) {
-  return Json{{"id", "lz4"}, {kAcceleration, acceleration_of(spec)}};
-}
-
-Json to_zarr3(const CodecSpec& spec, std::size_t) {
-  return Json{{kAcceleration, acceleration_of(spec)}};
-}
-
-// ---- spellings of "hdf5-lz4"
-
-std::int64_t block_bytes_of(const CodecSpec& spec) {
-  const std::int64_t value = spec.integer(kBlockBytes, kDefaultBlockBytes);
-  if (value == 0) return kDefaultBlockBytes;  // a filter's word for its default
-  require_parameter(value, kBlockRange, "hdf5-lz4", kBlockBytes);
-  return value;
+  return std::make_unique<Lz4>(static_cast<int>(kAcceleration[0].integer(spec)));
 }
 
 std::unique_ptr<Codec> bind_hdf5(const CodecSpec& spec, std::size_t) {
-  return std::make_unique<Hdf5Lz4>(static_cast<std::size_t>(block_bytes_of(spec)));
-}
-
-CodecSpec parse_hdf5(std::span<const std::string_view> arguments) {
-  require_arguments(arguments, 1, kHdf5Usage);
-  CodecSpec spec{"hdf5-lz4", {}};
-  if (!arguments.empty()) {
-    spec.params[kBlockBytes] =
-        argument_integer(arguments, 0, "block size", kDefaultBlockBytes, kBlockRange, kHdf5Usage);
-  }
-  return spec;
-}
-
-std::string print_hdf5(const CodecSpec& spec) {
-  const std::int64_t block_bytes = block_bytes_of(spec);
-  return block_bytes == kDefaultBlockBytes ? "hdf5-lz4" : fmt::format("hdf5-lz4:{}", block_bytes);
+  return std::make_unique<Hdf5Lz4>(static_cast<std::size_t>(kBlockBytes[0].integer(spec)));
 }
 
 CodecSpec from_hdf5(std::span<const unsigned> cd_values) {
   CodecSpec spec{"hdf5-lz4", {}};
-  if (!cd_values.empty()) {
-    spec.params[kBlockBytes] = std::int64_t{cd_values[0]};
-    block_bytes_of(spec);
-  }
+  // 0 is a filter's word for its default.
+  if (!cd_values.empty() && cd_values[0] != 0) spec.params[kBlockBytes[0].key] = std::int64_t{cd_values[0]};
+  kBlockBytes[0].integer(spec);
   return spec;
 }
 
 std::vector<unsigned> to_hdf5(const CodecSpec& spec, std::size_t, std::size_t) {
-  if (!spec.params.contains(kBlockBytes)) return {};
-  block_bytes_of(spec);
-  return {static_cast<unsigned>(spec.integer(kBlockBytes, 0))};
+  if (!spec.params.contains(kBlockBytes[0].key)) return {};
+  return {static_cast<unsigned>(kBlockBytes[0].integer(spec))};
 }
 
 }  // namespace
 
 constexpr CodecRow kLz4Row{
-    .name = "lz4",
-    .alias = {},
+    .name = kLz4.codec,
     .summary = "LZ4 block with its size, as in numcodecs",
-    .usage = kUsage,
+    .usage = kLz4.usage,
     .bind = bind,
-    .for_chunk = nullptr,
-    .parse = parse,
-    .print = print,
-    .hdf5_filter = 0,
-    .from_hdf5 = nullptr,
-    .to_hdf5 = nullptr,
-    .zarr2_id = "lz4",
-    .from_zarr2 = from_numcodecs,
-    .to_zarr2 = to_zarr2,
+    .parse = parse_by<kLz4>,
+    .print = print_by<kLz4>,
+    .zarr2_id = kLz4.zarr2_id,
+    .from_zarr2 = from_json_by<kLz4>,
+    .to_zarr2 = to_zarr2_by<kLz4>,
     .zarr3_name = "numcodecs.lz4",
-    .zarr3_alias = {},
-    .from_zarr3 = from_numcodecs,
-    .to_zarr3 = to_zarr3,
+    .from_zarr3 = from_json_by<kLz4>,
+    .to_zarr3 = to_zarr3_by<kLz4>,
 };
 
 constexpr CodecRow kHdf5Lz4Row{
-    .name = "hdf5-lz4",
-    .alias = {},
+    .name = kHdf5Lz4.codec,
     .summary = "LZ4 blocks, as in HDF5 filter 32004",
-    .usage = kHdf5Usage,
+    .usage = kHdf5Lz4.usage,
     .bind = bind_hdf5,
-    .for_chunk = nullptr,
-    .parse = parse_hdf5,
-    .print = print_hdf5,
+    .parse = parse_by<kHdf5Lz4>,
+    .print = print_by<kHdf5Lz4>,
     .hdf5_filter = 32004,
     .from_hdf5 = from_hdf5,
     .to_hdf5 = to_hdf5,
-    .zarr2_id = {},
-    .from_zarr2 = nullptr,
-    .to_zarr2 = nullptr,
-    .zarr3_name = {},
-    .zarr3_alias = {},
-    .from_zarr3 = nullptr,
-    .to_zarr3 = nullptr,
 };
 
 }  // namespace chunkwise

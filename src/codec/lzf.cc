@@ -11,13 +11,13 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "codec/config.h"
+#include "codec/parameters.h"
 #include "codec/rows.h"
 
 namespace chunkwise {
 namespace {
 
-constexpr std::string_view kUsage = "lzf  LZF as h5py stores it; no parameters";
+constexpr Parameters kLzf{"lzf", "lzf  LZF as h5py stores it; no parameters"};
 constexpr std::size_t kMostLiterals = 32;
 constexpr std::size_t kLeastMatch = 3;
 constexpr std::size_t kMostMatch = 2 + 7 + 255;
@@ -207,15 +207,6 @@ std::unique_ptr<Codec> bind(const CodecSpec&, std::size_t) {
   return std::make_unique<Lzf>();
 }
 
-CodecSpec parse(std::span<const std::string_view> arguments) {
-  require_arguments(arguments, 0, kUsage);
-  return {"lzf", {}};
-}
-
-std::string print(const CodecSpec&) {
-  return "lzf";
-}
-
 // Revision, version of the library, chunk bytes: nothing that matters for decoding.
 CodecSpec from_hdf5(std::span<const unsigned>) {
   return {"lzf", {}};
@@ -233,24 +224,15 @@ std::vector<unsigned> to_hdf5(const CodecSpec&, std::size_t, std::size_t chunk_b
 }  // namespace
 
 constexpr CodecRow kLzfRow{
-    .name = "lzf",
-    .alias = {},
+    .name = kLzf.codec,
     .summary = "LZF, h5py's own fast compressor",
-    .usage = kUsage,
+    .usage = kLzf.usage,
     .bind = bind,
-    .for_chunk = nullptr,
-    .parse = parse,
-    .print = print,
+    .parse = parse_by<kLzf>,
+    .print = print_by<kLzf>,
     .hdf5_filter = 32000,
     .from_hdf5 = from_hdf5,
     .to_hdf5 = to_hdf5,
-    .zarr2_id = {},
-    .from_zarr2 = nullptr,
-    .to_zarr2 = nullptr,
-    .zarr3_name = {},
-    .zarr3_alias = {},
-    .from_zarr3 = nullptr,
-    .to_zarr3 = nullptr,
 };
 
 }  // namespace chunkwise

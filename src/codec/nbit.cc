@@ -14,17 +14,15 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "codec/bit_stream.h"
-#include "codec/config.h"
 #include "codec/endian.h"
+#include "codec/parameters.h"
 #include "codec/rows.h"
 
 namespace chunkwise {
 namespace {
 
-constexpr std::string_view kUsage = "nbit  kept where an HDF5 dataset has it, not to be asked for";
+constexpr Parameters kNbit{"nbit", "nbit  kept where an HDF5 dataset has it, not to be asked for"};
 constexpr const char* kCd = "cd";
-// Set by who knows the type: floats of fewer bits than their bytes have.
-constexpr const char* kLossy = "lossy";
 constexpr std::size_t kHeadPlaces = 3;
 constexpr std::size_t kNothingToDo = 1;
 constexpr std::size_t kElements = 2;
@@ -176,12 +174,11 @@ void merge(const Piece& piece, std::uint64_t value, std::byte* element) {
 
 class Nbit final : public Codec {
  public:
-  Nbit(Element element, std::size_t n_elements, bool nothing_to_do, bool lossy)
+  Nbit(Element element, std::size_t n_elements, bool nothing_to_do)
       : element_(std::move(element)),
         n_bits_(element_.n_bits()),
         n_elements_(n_elements),
         nothing_to_do_(nothing_to_do),
-        lossy_(lossy),
         loose_(element_.n_bytes, std::byte{0xFF}) {
     for (const Piece& piece : element_.pieces) {
       const std::uint64_t stored = low_bits(piece.n_bits) << piece.shift;
@@ -202,22 +199,12 @@ class Nbit final : public Codec {
     return element_.n_bytes + element_.pieces.size() * sizeof(Piece);
   }
 
-  void require_lossless() const override {
-    if (!lossy_) return;
-    throw Error(Code::unsupported,
-                "HDF5 filter 5 (nbit) keeps some of the bits of floats; encoding them again could change values, so "
-                "their chunks can only be copied as they are",
-                "keep its chunks with -c VARIABLE:keep, or say what to use instead with --codec, such as "
-                "VARIABLE:shuffle,deflate:4");
-  }
-
   void encode(ByteView decoded, Bytes& encoded) const override {
     if (encode_or_skip(decoded, encoded)) return;
     throw Error(Code::unsupported, "nbit cannot take these elements: they use bits that their type does not");
   }
 
   bool encode_or_skip(ByteView decoded, Bytes& encoded) const override {
-    require_lossless();
     if (nothing_to_do_) {
       encoded.resize_discard(decoded.size());
       if (!decoded.empty()) std::memcpy(encoded.data(), decoded.data(), decoded.size());
@@ -271,7 +258,6 @@ class Nbit final : public Codec {
   std::size_t n_bits_;
   std::size_t n_elements_;
   bool nothing_to_do_;
-  bool lossy_;
   std::vector<std::byte> loose_;  // of an element: the bits that are not stored
   bool has_loose_ = false;
 };
@@ -300,8 +286,7 @@ std::unique_ptr<Codec> bind(const CodecSpec& spec, std::size_t) {
   element.n_bytes = 1;
   // What is not to be compressed may have no description.
   if (!nothing_to_do) element = element_of(spec);
-  return std::make_unique<Nbit>(std::move(element), n_elements, nothing_to_do,
-                                !nothing_to_do && spec.integer(kLossy, 0) != 0);
+  return std::make_unique<Nbit>(std::move(element), n_elements, nothing_to_do);
 }
 
 CodecSpec for_chunk(const CodecSpec& spec, const ChunkTraits& traits) {
@@ -310,10 +295,6 @@ CodecSpec for_chunk(const CodecSpec& spec, const ChunkTraits& traits) {
   cd[kElements] = static_cast<std::int64_t>(checked_product(traits.chunk).value_or(0));
   fitted.params[kCd] = std::move(cd);
   return fitted;
-}
-
-std::string print(const CodecSpec&) {
-  return "nbit";
 }
 
 CodecSpec from_hdf5(std::span<const unsigned> cd_values) {
@@ -332,24 +313,15 @@ std::vector<unsigned> to_hdf5(const CodecSpec& spec, std::size_t element_bytes, 
 }  // namespace
 
 constexpr CodecRow kNbitRow{
-    .name = "nbit",
-    .alias = {},
-    .summary = "HDF5's n-bit; floats of fewer bits only read or copied",
-    .usage = kUsage,
+    .name = kNbit.codec,
+    .summary = "HDF5's n-bit",
+    .usage = kNbit.usage,
     .bind = bind,
     .for_chunk = for_chunk,
-    .parse = nullptr,
-    .print = print,
+    .print = print_by<kNbit>,
     .hdf5_filter = 5,
     .from_hdf5 = from_hdf5,
     .to_hdf5 = to_hdf5,
-    .zarr2_id = {},
-    .from_zarr2 = nullptr,
-    .to_zarr2 = nullptr,
-    .zarr3_name = {},
-    .zarr3_alias = {},
-    .from_zarr3 = nullptr,
-    .to_zarr3 = nullptr,
 };
 
 }  // namespace chunkwise

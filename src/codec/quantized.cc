@@ -1,17 +1,26 @@
-// Canonical "bitgroom" and "granular-bitround": HDF5 filters 32022 and 32023. They round floats when a program writes
-// them; what is stored are plain elements, so there is nothing to decode. Here nothing is rounded again either: chunks
-// made anew hold the very elements they are given, under the filter's parameters, which stay.
+// Codecs that round floats when a program writes them: canonical "bitgroom" and "granular-bitround" (HDF5 filters 32022
+// and 32023) and "bitround" (numcodecs, zarr 3 "numcodecs.bitround"). What is stored are plain elements, so there is
+// nothing to decode. Here nothing is rounded again either: chunks made anew hold the very elements they are given,
+// under the codec's parameters, which stay.
 #include <cstring>
 
 #include "base/error.h"
 #include "base/json.h"
-#include "codec/config.h"
+#include "codec/parameters.h"
 #include "codec/rows.h"
 
 namespace chunkwise {
 namespace {
 
 constexpr const char* kCd = "cd";
+constexpr Parameters kBitgroom{"bitgroom", "bitgroom  kept where an HDF5 dataset has it, not to be asked for"};
+constexpr Parameters kGranular{"granular-bitround",
+                               "granular-bitround  kept where an HDF5 dataset has it, not to be asked for"};
+constexpr Parameter kKeepBits[] = {
+    {.key = "keepbits", .asked = {0, 64}, .argument = false, .member = "keepbits"},
+};
+constexpr Parameters kBitround{"bitround", "bitround  kept where a dataset has it, not to be asked for", kKeepBits,
+                               "bitround"};
 
 class Rounded final : public Codec {
  public:
@@ -33,13 +42,9 @@ std::unique_ptr<Codec> bind(const CodecSpec&, std::size_t) {
   return std::make_unique<Rounded>();
 }
 
-std::string print(const CodecSpec& spec) {
-  return spec.name;
-}
-
-template <const char* const& name>
+template <const Parameters& parameters>
 CodecSpec from_hdf5(std::span<const unsigned> cd_values) {
-  return {name, {{kCd, std::vector<std::int64_t>(cd_values.begin(), cd_values.end())}}};
+  return {std::string(parameters.codec), {{kCd, std::vector<std::int64_t>(cd_values.begin(), cd_values.end())}}};
 }
 
 std::vector<unsigned> to_hdf5(const CodecSpec& spec, std::size_t, std::size_t) {
@@ -52,51 +57,47 @@ std::vector<unsigned> to_hdf5(const CodecSpec& spec, std::size_t, std::size_t) {
   return values;
 }
 
-constexpr const char* kBitgroom = "bitgroom";
-constexpr const char* kBitround = "granular-bitround";
-
 }  // namespace
 
 constexpr CodecRow kBitgroomRow{
-    .name = "bitgroom",
-    .alias = {},
+    .name = kBitgroom.codec,
     .summary = "floats rounded by BitGroom; kept, never rounded again",
-    .usage = "bitgroom  kept where an HDF5 dataset has it, not to be asked for",
+    .usage = kBitgroom.usage,
+    .role = CodecRole::rounds,
     .bind = bind,
-    .for_chunk = nullptr,
-    .parse = nullptr,
-    .print = print,
+    .print = print_by<kBitgroom>,
     .hdf5_filter = 32022,
     .from_hdf5 = from_hdf5<kBitgroom>,
     .to_hdf5 = to_hdf5,
-    .zarr2_id = {},
-    .from_zarr2 = nullptr,
-    .to_zarr2 = nullptr,
-    .zarr3_name = {},
-    .zarr3_alias = {},
-    .from_zarr3 = nullptr,
-    .to_zarr3 = nullptr,
+};
+
+constexpr CodecRow kGranularBitroundRow{
+    .name = kGranular.codec,
+    .summary = "floats rounded by Granular BitRound; kept, never rounded again",
+    .usage = kGranular.usage,
+    .role = CodecRole::rounds,
+    .bind = bind,
+    .print = print_by<kGranular>,
+    .hdf5_filter = 32023,
+    .from_hdf5 = from_hdf5<kGranular>,
+    .to_hdf5 = to_hdf5,
 };
 
 constexpr CodecRow kBitroundRow{
-    .name = "granular-bitround",
-    .alias = {},
-    .summary = "floats rounded by Granular BitRound; kept, never rounded again",
-    .usage = "granular-bitround  kept where an HDF5 dataset has it, not to be asked for",
+    .name = kBitround.codec,
+    .summary = "floats rounded to bits, as in numcodecs; kept, never rounded again",
+    .usage = kBitround.usage,
+    .role = CodecRole::rounds,
     .bind = bind,
-    .for_chunk = nullptr,
-    .parse = nullptr,
-    .print = print,
-    .hdf5_filter = 32023,
-    .from_hdf5 = from_hdf5<kBitround>,
-    .to_hdf5 = to_hdf5,
-    .zarr2_id = {},
-    .from_zarr2 = nullptr,
-    .to_zarr2 = nullptr,
-    .zarr3_name = {},
-    .zarr3_alias = {},
-    .from_zarr3 = nullptr,
-    .to_zarr3 = nullptr,
+    .print = print_by<kBitround>,
+    .zarr2_id = kBitround.zarr2_id,
+    .from_zarr2 = from_json_by<kBitround>,
+    .to_zarr2 = to_zarr2_by<kBitround>,
+    .zarr3_name = "numcodecs.bitround",
+    .zarr3_alias = "bitround",
+    .zarr3_place = Zarr3Place::array_to_array,
+    .from_zarr3 = from_json_by<kBitround>,
+    .to_zarr3 = to_zarr3_by<kBitround>,
 };
 
 }  // namespace chunkwise

@@ -60,9 +60,37 @@ CodecSpec parse_codec(std::string_view text, std::string_view whole) {
 
 std::span<const CodecRow> codec_rows() {
   static const CodecRow rows[] = {
-      kShuffleRow,     kDeflateRow,  kGzipRow,     kZstdRow,       kLz4Row,    kBloscRow,
-      kHdf5Lz4Row,     kBz2Row,      kLzfRow,      kBitshuffleRow, kSzipRow,   kNbitRow,
-      kScaleOffsetRow, kBitgroomRow, kBitroundRow, kFletcher32Row, kCrc32cRow,
+      kShuffleRow,
+      kDeflateRow,
+      kGzipRow,
+      kZstdRow,
+      kLz4Row,
+      kBloscRow,
+      kHdf5Lz4Row,
+      kBz2Row,
+      kLzfRow,
+      kBitshuffleRow,
+      kSzipRow,
+      kNbitRow,
+      kScaleOffsetRow,
+      kBitgroomRow,
+      kGranularBitroundRow,
+      kFletcher32Row,
+      kCrc32cRow,
+      kCrc32Row,
+      kAdler32Row,
+      kJenkinsRow,
+      kLzmaRow,
+      kBase64Row,
+      kDeltaRow,
+      kPackBitsRow,
+      kZarr3PackBitsRow,
+      kFixedScaleOffsetRow,
+      kQuantizeRow,
+      kAsTypeRow,
+      kBitroundRow,
+      kCategorizeRow,
+      kByteswapRow,
   };
   return rows;
 }
@@ -89,11 +117,23 @@ const CodecRow* find_codec_by_zarr3(std::string_view name) {
   });
 }
 
+CodecRole role_of(const CodecSpec& spec) {
+  const CodecRow* row = find_codec(spec.name);
+  return row != nullptr ? row->role : CodecRole::compressor;
+}
+
+Elements encoded_elements(const CodecSpec& spec, const Elements& decoded) {
+  const CodecRow* row = find_codec(spec.name);
+  return row != nullptr && row->encoded_elements != nullptr ? row->encoded_elements(spec, decoded) : decoded;
+}
+
 CodecSpecs for_chunk(const CodecSpecs& specs, const ChunkTraits& traits) {
   CodecSpecs result = specs;
+  ChunkTraits seen = traits;
   for (CodecSpec& spec : result) {
     const CodecRow* row = find_codec(spec.name);
-    if (row != nullptr && row->for_chunk != nullptr) spec = row->for_chunk(spec, traits);
+    if (row != nullptr && row->for_chunk != nullptr) spec = row->for_chunk(spec, seen);
+    seen.elements = encoded_elements(spec, seen.elements);
   }
   return result;
 }

@@ -19,8 +19,22 @@ extern const CodecRow kSzipRow;
 extern const CodecRow kNbitRow;
 extern const CodecRow kScaleOffsetRow;
 extern const CodecRow kBitgroomRow;
-extern const CodecRow kBitroundRow;
+extern const CodecRow kGranularBitroundRow;
 extern const CodecRow kFletcher32Row;
 extern const CodecRow kCrc32cRow;
+extern const CodecRow kCrc32Row;
+extern const CodecRow kAdler32Row;
+extern const CodecRow kJenkinsRow;
+extern const CodecRow kLzmaRow;
+extern const CodecRow kBase64Row;
+extern const CodecRow kDeltaRow;
+extern const CodecRow kFixedScaleOffsetRow;
+extern const CodecRow kQuantizeRow;
+extern const CodecRow kAsTypeRow;
+extern const CodecRow kPackBitsRow;
+extern const CodecRow kZarr3PackBitsRow;
+extern const CodecRow kCategorizeRow;
+extern const CodecRow kBitroundRow;
+extern const CodecRow kByteswapRow;
 
 }  // namespace chunkwise

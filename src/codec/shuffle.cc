@@ -3,15 +3,17 @@
 
 #include <limits>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "codec/config.h"
+#include "codec/parameters.h"
 #include "codec/rows.h"
 
 namespace chunkwise {
 namespace {
 
-constexpr std::string_view kUsage = "shuffle  byte planes of the elements, makes any compressor after it better";
+constexpr Parameters kShuffle{
+    "shuffle", "shuffle  byte planes of the elements, makes any compressor after it better", {}, "shuffle"};
 constexpr const char* kElementBytes = "element_bytes";
 constexpr IntegerRange kElementRange{1, std::numeric_limits<std::int32_t>::max()};
 
@@ -53,18 +55,12 @@ std::unique_ptr<Codec> bind(const CodecSpec& spec, std::size_t element_bytes) {
   return std::make_unique<Shuffle>(static_cast<std::size_t>(element_bytes_of(spec, element_bytes)));
 }
 
-// Keeps a size that was told, which in Zarr may be another.
+// Keeps a size that was told, which in Zarr may be another, as long as numcodecs can: it takes no part of an element.
 CodecSpec for_chunk(const CodecSpec& spec, const ChunkTraits& traits) {
-  return spec_of(element_bytes_of(spec, traits.element_bytes));
-}
-
-CodecSpec parse(std::span<const std::string_view> arguments) {
-  require_arguments(arguments, 0, kUsage);
-  return {"shuffle", {}};
-}
-
-std::string print(const CodecSpec&) {
-  return "shuffle";
+  const std::size_t bytes = traits.elements.bytes;
+  const std::int64_t told = element_bytes_of(spec, bytes);
+  const auto n_bytes = checked_mul(checked_product(traits.chunk).value_or(0), static_cast<Index>(bytes));
+  return spec_of(n_bytes && *n_bytes % told == 0 ? told : static_cast<std::int64_t>(bytes));
 }
 
 CodecSpec from_hdf5(std::span<const unsigned> cd_values) {
@@ -77,10 +73,20 @@ std::vector<unsigned> to_hdf5(const CodecSpec& spec, std::size_t element_bytes, 
   return {static_cast<unsigned>(element_bytes_of(spec, element_bytes))};
 }
 
-CodecSpec from_numcodecs(const Json& config) {
+CodecSpec from_json(const Json& config, std::int64_t otherwise) {
   // numcodecs treats 0 as 1: a plain copy.
-  const std::int64_t element_bytes = config_integer(config, "elementsize", 4, {0, kElementRange.most}, "shuffle");
-  return spec_of(element_bytes == 0 ? 1 : element_bytes);
+  const std::int64_t size = config_integer(config, "elementsize", otherwise, {0, kElementRange.most}, "shuffle");
+  return spec_of(size == 0 ? 1 : size);
+}
+
+CodecSpec from_zarr2(const Json& config) {
+  return from_json(config, 4);
+}
+
+// zarr-python takes the size of the array's elements where none is told.
+CodecSpec from_zarr3(const Json& config) {
+  const bool told = config.is_object() && config.contains("elementsize") && !config.at("elementsize").is_null();
+  return told ? from_json(config, 1) : CodecSpec{"shuffle", {}};
 }
 
 Json to_zarr3(const CodecSpec& spec, std::size_t element_bytes) {
@@ -94,23 +100,22 @@ Json to_zarr2(const CodecSpec& spec, std::size_t element_bytes) {
 }  // namespace
 
 constexpr CodecRow kShuffleRow{
-    .name = "shuffle",
-    .alias = {},
+    .name = kShuffle.codec,
     .summary = "byte shuffle, as in HDF5 and numcodecs",
-    .usage = kUsage,
+    .usage = kShuffle.usage,
+    .role = CodecRole::arranges,
     .bind = bind,
     .for_chunk = for_chunk,
-    .parse = parse,
-    .print = print,
+    .parse = parse_by<kShuffle>,
+    .print = print_by<kShuffle>,
     .hdf5_filter = 2,
     .from_hdf5 = from_hdf5,
     .to_hdf5 = to_hdf5,
-    .zarr2_id = "shuffle",
-    .from_zarr2 = from_numcodecs,
+    .zarr2_id = kShuffle.zarr2_id,
+    .from_zarr2 = from_zarr2,
     .to_zarr2 = to_zarr2,
     .zarr3_name = "numcodecs.shuffle",
-    .zarr3_alias = {},
-    .from_zarr3 = from_numcodecs,
+    .from_zarr3 = from_zarr3,
     .to_zarr3 = to_zarr3,
 };
 

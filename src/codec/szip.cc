@@ -14,20 +14,15 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "codec/config.h"
 #include "codec/endian.h"
+#include "codec/parameters.h"
 #include "codec/rows.h"
 #include "codec/shuffle.h"
 
 namespace chunkwise {
 namespace {
 
-constexpr std::string_view kUsage =
-    "szip[:nn|ec[:PIXELS]]  entropy coding of neighbours' differences (nn) or of the values (ec), in blocks of PIXELS, "
-    "an "
-    "even number from 2 to 32 (default nn:8)";
 constexpr const char* kMask = "mask";
-constexpr const char* kBlock = "pixels_per_block";
 constexpr const char* kBits = "bits_per_pixel";
 constexpr const char* kScanline = "pixels_per_scanline";
 // Bits of the mask.
@@ -38,10 +33,19 @@ constexpr std::int64_t kBigEndian = 16;
 constexpr std::int64_t kNearestNeighbour = 32;
 constexpr std::int64_t kRaw = 128;
 constexpr IntegerRange kMaskRange{0, 0xFFFFFFFFLL};
-constexpr IntegerRange kBlockRange{2, 32};
 constexpr IntegerRange kBitsRange{1, 64};
 constexpr std::int64_t kMaxBlocksPerScanline = 128;
 constexpr std::size_t kHeaderBytes = 4;
+
+// On the command line; in the parameters it is a bit of the mask.
+constexpr const char* kMethods[] = {"nn", "ec"};
+constexpr Parameter kMethod{.key = "method", .words = kMethods};
+constexpr Parameter kBlock{.key = "pixels_per_block", .what = "number of pixels", .otherwise = 8, .asked = {2, 32}};
+constexpr Parameter kRows[] = {kMethod, kBlock};
+constexpr Parameters kSzip{"szip",
+                           "szip[:nn|ec[:PIXELS]]  entropy coding of neighbours' differences (nn) or of the values "
+                           "(ec), in blocks of PIXELS, an even number from 2 to 32 (default nn:8)",
+                           kRows};
 
 // As H5Dcreate computes it; 0 where the chunk is too small for even one block.
 std::int64_t scanline_of(std::int64_t n_pixels, std::int64_t row_pixels, std::int64_t block) {
@@ -50,7 +54,7 @@ std::int64_t scanline_of(std::int64_t n_pixels, std::int64_t row_pixels, std::in
   return std::min(most, row_pixels < block ? n_pixels : row_pixels);
 }
 
-struct Parameters {
+struct Choice {
   bool nearest_neighbour = true;
   bool big_endian = false;
   std::size_t block = 8;
@@ -60,22 +64,22 @@ struct Parameters {
 
 class Szip final : public Codec {
  public:
-  explicit Szip(const Parameters& parameters)
-      : parameters_(parameters),
-        in_planes_(parameters.bits == 32 || parameters.bits == 64),
-        pixel_bytes_(parameters.bits == 64  ? 8
-                     : parameters.bits > 16 ? 4
-                     : parameters.bits > 8  ? 2
-                                            : 1),
+  explicit Szip(const Choice& choice)
+      : choice_(choice),
+        in_planes_(choice.bits == 32 || choice.bits == 64),
+        pixel_bytes_(choice.bits == 64  ? 8
+                     : choice.bits > 16 ? 4
+                     : choice.bits > 8  ? 2
+                                        : 1),
         sample_bytes_(in_planes_ ? 1 : pixel_bytes_),
-        sample_bits_(in_planes_ ? 8 : parameters.bits),
+        sample_bits_(in_planes_ ? 8 : choice.bits),
         kernel_(best_shuffle_kernel()) {}
 
   std::size_t max_encoded_bytes(std::size_t decoded_bytes) const override {
     // A block that does not shrink costs less than two bytes more than its samples, an interval less than eight.
     const Lines lines = lines_of(decoded_bytes);
     const std::size_t padded = lines.padded_samples();
-    const std::size_t encoded = kHeaderBytes + padded * sample_bytes_ + 2 * (padded / parameters_.block + 1) + 64;
+    const std::size_t encoded = kHeaderBytes + padded * sample_bytes_ + 2 * (padded / choice_.block + 1) + 64;
     return std::max(encoded, decoded_bytes);
   }
 
@@ -89,7 +93,7 @@ class Szip final : public Codec {
     if (!takes(decoded)) {
       throw Error(Code::unsupported,
                   fmt::format("szip cannot take {} bytes as pixels of {} bits in blocks of {}", decoded.size(),
-                              parameters_.bits, parameters_.block),
+                              choice_.bits, choice_.block),
                   "choose larger chunks or another codec");
     }
     encoded.resize_discard(max_encoded_bytes(decoded.size()));
@@ -122,7 +126,7 @@ class Szip final : public Codec {
     if (size > max_decoded_bytes) throw_decoded_too_large("szip", max_decoded_bytes);
     if (size % pixel_bytes_ != 0) {
       throw Error(Code::corrupt,
-                  fmt::format("szip data claims {} bytes, no whole pixels of {} bits", size, parameters_.bits));
+                  fmt::format("szip data claims {} bytes, no whole pixels of {} bits", size, choice_.bits));
     }
     decoded.resize_discard(size);
     if (size == 0) return;
@@ -166,18 +170,18 @@ class Szip final : public Codec {
   bool takes(ByteView decoded) const {
     const std::size_t n_pixels = decoded.size() / pixel_bytes_;
     if (decoded.size() % pixel_bytes_ != 0 || decoded.size() > std::numeric_limits<std::uint32_t>::max()) return false;
-    if (n_pixels > 0 && n_pixels < parameters_.block) return false;
+    if (n_pixels > 0 && n_pixels < choice_.block) return false;
     return !has_loose_bits(decoded);
   }
 
   // Bits above those of a pixel would be lost.
   bool has_loose_bits(ByteView decoded) const {
-    if (parameters_.bits == 8 * pixel_bytes_) return false;
-    const std::uint32_t loose = ~std::uint32_t{0} << parameters_.bits;
+    if (choice_.bits == 8 * pixel_bytes_) return false;
+    const std::uint32_t loose = ~std::uint32_t{0} << choice_.bits;
     for (std::size_t i = 0; i < decoded.size(); i += pixel_bytes_) {
       std::uint32_t pixel = 0;
       for (std::size_t j = 0; j < pixel_bytes_; ++j) {
-        const std::size_t place = parameters_.big_endian ? pixel_bytes_ - 1 - j : j;
+        const std::size_t place = choice_.big_endian ? pixel_bytes_ - 1 - j : j;
         pixel |= static_cast<std::uint32_t>(decoded[i + j]) << (8 * place);
       }
       if ((pixel & loose) != 0) return true;
@@ -186,16 +190,16 @@ class Szip final : public Codec {
   }
 
   std::size_t scanline(std::size_t decoded_bytes) const {
-    if (parameters_.scanline != 0) return parameters_.scanline;
+    if (choice_.scanline != 0) return choice_.scanline;
     const auto n_pixels = static_cast<std::int64_t>(decoded_bytes / pixel_bytes_);
-    const auto block = static_cast<std::int64_t>(parameters_.block);
+    const auto block = static_cast<std::int64_t>(choice_.block);
     return static_cast<std::size_t>(std::max(scanline_of(n_pixels, n_pixels, block), block));
   }
 
   Lines lines_of(std::size_t decoded_bytes) const {
     Lines lines;
     lines.samples = scanline(decoded_bytes);
-    lines.padded = (lines.samples + parameters_.block - 1) / parameters_.block * parameters_.block;
+    lines.padded = (lines.samples + choice_.block - 1) / choice_.block * choice_.block;
     lines.total = decoded_bytes / sample_bytes_;
     lines.n = (lines.total + lines.samples - 1) / lines.samples;
     return lines;
@@ -204,11 +208,11 @@ class Szip final : public Codec {
   aec_stream make_stream(std::size_t decoded_bytes) const {
     aec_stream stream{};
     stream.bits_per_sample = sample_bits_;
-    stream.block_size = static_cast<unsigned>(parameters_.block);
-    stream.rsi = static_cast<unsigned>((scanline(decoded_bytes) + parameters_.block - 1) / parameters_.block);
+    stream.block_size = static_cast<unsigned>(choice_.block);
+    stream.rsi = static_cast<unsigned>((scanline(decoded_bytes) + choice_.block - 1) / choice_.block);
     stream.flags = AEC_NOT_ENFORCE;
-    if (parameters_.big_endian) stream.flags |= AEC_DATA_MSB;
-    if (parameters_.nearest_neighbour) stream.flags |= AEC_DATA_PREPROCESS;
+    if (choice_.big_endian) stream.flags |= AEC_DATA_MSB;
+    if (choice_.nearest_neighbour) stream.flags |= AEC_DATA_PREPROCESS;
     return stream;
   }
 
@@ -229,7 +233,7 @@ class Szip final : public Codec {
       samples = samples.subspan(line.size());
       std::memcpy(to, line.data(), line.size());
       for (std::size_t at = line.size(); at < padded_bytes; ++at) {
-        to[at] = parameters_.nearest_neighbour ? to[at - sample_bytes_] : std::byte{0};
+        to[at] = choice_.nearest_neighbour ? to[at - sample_bytes_] : std::byte{0};
       }
       to += padded_bytes;
     }
@@ -249,7 +253,7 @@ class Szip final : public Codec {
     }
   }
 
-  Parameters parameters_;
+  Choice choice_;
   bool in_planes_;
   std::size_t pixel_bytes_;
   std::size_t sample_bytes_;
@@ -266,8 +270,7 @@ std::int64_t mask_of(const CodecSpec& spec) {
 }
 
 std::int64_t block_of(const CodecSpec& spec) {
-  const std::int64_t block = spec.integer(kBlock, 8);
-  require_parameter(block, kBlockRange, "szip", kBlock);
+  const std::int64_t block = kBlock.integer(spec);
   if (block % 2 != 0)
     throw Error(Code::corrupt, fmt::format("codec 'szip': blocks of {} pixels, an odd number", block));
   return block;
@@ -294,14 +297,14 @@ std::int64_t known_scanline(const CodecSpec& spec) {
 }
 
 std::unique_ptr<Codec> bind(const CodecSpec& spec, std::size_t element_bytes) {
-  Parameters parameters;
+  Choice choice;
   const std::int64_t mask = mask_of(spec);
-  parameters.nearest_neighbour = (mask & kNearestNeighbour) != 0;
-  parameters.big_endian = (mask & kBigEndian) != 0;
-  parameters.block = static_cast<std::size_t>(block_of(spec));
-  parameters.bits = static_cast<unsigned>(bits_of(spec, element_bytes));
-  parameters.scanline = static_cast<std::size_t>(known_scanline(spec));
-  return std::make_unique<Szip>(parameters);
+  choice.nearest_neighbour = (mask & kNearestNeighbour) != 0;
+  choice.big_endian = (mask & kBigEndian) != 0;
+  choice.block = static_cast<std::size_t>(block_of(spec));
+  choice.bits = static_cast<unsigned>(bits_of(spec, element_bytes));
+  choice.scanline = static_cast<std::size_t>(known_scanline(spec));
+  return std::make_unique<Szip>(choice);
 }
 
 CodecSpec for_chunk(const CodecSpec& spec, const ChunkTraits& traits) {
@@ -315,37 +318,36 @@ CodecSpec for_chunk(const CodecSpec& spec, const ChunkTraits& traits) {
                 "choose larger chunks with -c, or another codec with --codec");
   }
   CodecSpec fitted = spec;
-  const std::int64_t order = traits.byte_order == ByteOrder::big ? kBigEndian : kLittleEndian;
+  const std::int64_t order = traits.elements.byte_order == ByteOrder::big ? kBigEndian : kLittleEndian;
   fitted.params[kMask] = (mask_of(spec) & ~(kLittleEndian | kBigEndian)) | order;
-  fitted.params[kBlock] = block;
-  fitted.params[kBits] = bits_of(spec, traits.element_bytes);
+  fitted.params[kBlock.key] = block;
+  fitted.params[kBits] = bits_of(spec, traits.elements.bytes);
   fitted.params[kScanline] = scanline;
   return fitted;
 }
 
 CodecSpec parse(std::span<const std::string_view> arguments) {
-  require_arguments(arguments, 2, kUsage);
-  const std::string_view method = arguments.empty() ? "nn" : arguments[0];
-  if (method != "nn" && method != "ec") {
-    throw Error(Code::usage, fmt::format("'{}' is not a method of szip", method), fmt::format("write {}", kUsage));
-  }
-  const std::int64_t block = argument_integer(arguments, 1, "number of pixels", 8, kBlockRange, kUsage);
+  const CodecSpec asked = parse_arguments(kSzip, arguments);
+  const std::int64_t block = kBlock.integer(asked);
   if (block % 2 != 0) {
-    throw Error(Code::usage, fmt::format("szip has no blocks of {} pixels", block), fmt::format("write {}", kUsage));
+    throw Error(Code::usage, fmt::format("szip has no blocks of {} pixels", block),
+                fmt::format("write {}", kSzip.usage));
   }
-  const std::int64_t mask = kAllowK13 | kRaw | (method == "nn" ? kNearestNeighbour : kEntropyCoding);
-  return {"szip", {{kMask, mask}, {kBlock, block}}};
+  const std::int64_t mask = kAllowK13 | kRaw | (kMethod.word(asked) == 0 ? kNearestNeighbour : kEntropyCoding);
+  return {"szip", {{kMask, mask}, {kBlock.key, block}}};
 }
 
 std::string print(const CodecSpec& spec) {
-  return fmt::format("szip:{}:{}", (mask_of(spec) & kNearestNeighbour) != 0 ? "nn" : "ec", block_of(spec));
+  CodecSpec asked = spec;
+  asked.params[kMethod.key] = kMethods[(mask_of(spec) & kNearestNeighbour) != 0 ? 0 : 1];
+  return print_arguments(kSzip, asked);
 }
 
 CodecSpec from_hdf5(std::span<const unsigned> cd_values) {
   if (cd_values.size() < 4) throw Error(Code::corrupt, "codec 'szip': the filter has too few parameters");
   const CodecSpec spec{"szip",
                        {{kMask, std::int64_t{cd_values[0]}},
-                        {kBlock, std::int64_t{cd_values[1]}},
+                        {kBlock.key, std::int64_t{cd_values[1]}},
                         {kBits, std::int64_t{cd_values[2]}},
                         {kScanline, std::int64_t{cd_values[3]}}}};
   if (cd_values[2] == 0 || cd_values[3] == 0) throw Error(Code::corrupt, "codec 'szip': the filter has zero pixels");
@@ -367,10 +369,9 @@ std::vector<unsigned> to_hdf5(const CodecSpec& spec, std::size_t element_bytes, 
 }  // namespace
 
 constexpr CodecRow kSzipRow{
-    .name = "szip",
-    .alias = {},
+    .name = kSzip.codec,
     .summary = "szip (CCSDS adaptive entropy coding)",
-    .usage = kUsage,
+    .usage = kSzip.usage,
     .bind = bind,
     .for_chunk = for_chunk,
     .parse = parse,
@@ -378,13 +379,6 @@ constexpr CodecRow kSzipRow{
     .hdf5_filter = 4,
     .from_hdf5 = from_hdf5,
     .to_hdf5 = to_hdf5,
-    .zarr2_id = {},
-    .from_zarr2 = nullptr,
-    .to_zarr2 = nullptr,
-    .zarr3_name = {},
-    .zarr3_alias = {},
-    .from_zarr3 = nullptr,
-    .to_zarr3 = nullptr,
 };
 
 }  // namespace chunkwise

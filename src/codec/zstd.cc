@@ -9,22 +9,28 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "codec/config.h"
+#include "codec/parameters.h"
 #include "codec/rows.h"
 #include "codec/zstd_context.h"
 
 namespace chunkwise {
 namespace {
 
-constexpr std::string_view kUsage =
-    "zstd[:LEVEL[:checksum]]  level 1-22, 0 = the library's default, below 0 = faster (default 3)";
-constexpr const char* kLevel = "level";
-constexpr const char* kChecksum = "checksum";
 constexpr int kMaxLevel = 22;
-constexpr IntegerRange kArgumentRange{-131072, kMaxLevel};
+constexpr const char* kSwitch[] = {"unchecked", "checksum"};
 // Files may name more than there are (numcodecs accepts any); the library takes its highest.
-constexpr IntegerRange kFileRange{-131072, 1'000'000};
-constexpr IntegerRange kSwitchRange{0, 1};
+constexpr Parameter kLevel{.key = "level",
+                           .otherwise = 3,
+                           .asked = {-131072, kMaxLevel},
+                           .stored = {-2147483648LL, 2147483647},
+                           .clamped = true,
+                           .member = "level",
+                           .absent = 0};
+constexpr Parameter kChecksum{.key = "checksum", .words = kSwitch, .optional = true};
+constexpr Parameter kRows[] = {kLevel, kChecksum};
+constexpr Parameters kZstd{
+    "zstd", "zstd[:LEVEL[:checksum]]  level 1-22, 0 = the library's default, below 0 = faster (default 3)", kRows,
+    "zstd"};
 
 struct FreeEncoder {
   void operator()(ZSTD_CCtx* p) const { ZSTD_freeCCtx(p); }
@@ -92,39 +98,20 @@ class Zstd final : public Codec {
 // ---- spellings
 
 int level_of(const CodecSpec& spec) {
-  const std::int64_t level = spec.integer(kLevel, 3);
-  require_parameter(level, kFileRange, "zstd", kLevel);
-  return static_cast<int>(std::min<std::int64_t>(level, kMaxLevel));
+  return static_cast<int>(kLevel.integer(spec));
 }
 
 bool checksum_of(const CodecSpec& spec) {
-  return spec.integer(kChecksum, 0) != 0;
-}
-
-CodecSpec spec_of(std::int64_t level, bool checksum) {
-  CodecSpec spec{"zstd", {{kLevel, level}}};
-  if (checksum) spec.params[kChecksum] = std::int64_t{1};
-  return spec;
+  return kChecksum.word(spec) != 0;
 }
 
 std::unique_ptr<Codec> bind(const CodecSpec& spec, std::size_t) {
   return std::make_unique<Zstd>(level_of(spec), checksum_of(spec));
 }
 
-CodecSpec parse(std::span<const std::string_view> arguments) {
-  require_arguments(arguments, 2, kUsage);
-  if (arguments.size() == 2 && arguments[1] != kChecksum) {
-    throw Error(Code::usage, fmt::format("'{}' is not 'checksum'", arguments[1]), fmt::format("write {}", kUsage));
-  }
-  return spec_of(argument_integer(arguments, 0, "level", 3, kArgumentRange, kUsage), arguments.size() == 2);
-}
-
-std::string print(const CodecSpec& spec) {
-  return fmt::format("zstd:{}{}", level_of(spec), checksum_of(spec) ? ":checksum" : "");
-}
-
 CodecSpec from_hdf5(std::span<const unsigned> cd_values) {
-  return spec_of(cd_values.empty() ? 3 : static_cast<int>(cd_values[0]), false);
+  const std::int64_t level = cd_values.empty() ? kLevel.otherwise : static_cast<int>(cd_values[0]);
+  return {"zstd", {{kLevel.key, level}}};
 }
 
 std::vector<unsigned> to_hdf5(const CodecSpec& spec, std::size_t, std::size_t) {
@@ -132,19 +119,23 @@ std::vector<unsigned> to_hdf5(const CodecSpec& spec, std::size_t, std::size_t) {
 }
 
 CodecSpec from_json(const Json& config) {
-  return spec_of(config_integer(config, kLevel, 0, kFileRange, "zstd"),
-                 config_integer(config, kChecksum, 0, kSwitchRange, "zstd") != 0);
+  CodecSpec spec = from_members(kZstd, config);
+  if (config_integer(config, kChecksum.key, 0, {0, 1}, "zstd") != 0)
+    spec.params[kChecksum.key] = std::string(kSwitch[1]);
+  return spec;
 }
 
 Json to_zarr2(const CodecSpec& spec, std::size_t) {
-  Json config{{"id", "zstd"}, {kLevel, level_of(spec)}};
+  Json config = to_numcodecs(kZstd, spec);
   // Older numcodecs do not know the member.
-  if (checksum_of(spec)) config[kChecksum] = true;
+  if (checksum_of(spec)) config[kChecksum.key] = true;
   return config;
 }
 
 Json to_zarr3(const CodecSpec& spec, std::size_t) {
-  return Json{{kLevel, level_of(spec)}, {kChecksum, checksum_of(spec)}};
+  Json config = to_members(kZstd, spec);
+  config[kChecksum.key] = checksum_of(spec);
+  return config;
 }
 
 }  // namespace
@@ -162,18 +153,16 @@ ZSTD_DCtx_s* thread_zstd_decoder() {
 }
 
 constexpr CodecRow kZstdRow{
-    .name = "zstd",
-    .alias = {},
+    .name = kZstd.codec,
     .summary = "Zstandard",
-    .usage = kUsage,
+    .usage = kZstd.usage,
     .bind = bind,
-    .for_chunk = nullptr,
-    .parse = parse,
-    .print = print,
+    .parse = parse_by<kZstd>,
+    .print = print_by<kZstd>,
     .hdf5_filter = 32015,
     .from_hdf5 = from_hdf5,
     .to_hdf5 = to_hdf5,
-    .zarr2_id = "zstd",
+    .zarr2_id = kZstd.zarr2_id,
     .from_zarr2 = from_json,
     .to_zarr2 = to_zarr2,
     .zarr3_name = "zstd",

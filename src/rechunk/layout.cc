@@ -190,7 +190,7 @@ void fit_codecs(const ArrayMeta& before, bool asked, ArrayMeta& meta) {
   if (meta.storage != Storage::chunked) return;
   if (!asked && before.storage == Storage::chunked && before.chunk == meta.chunk) return;
   try {
-    meta.codecs = for_chunk(meta.codecs, {meta.chunk, meta.dtype.bytes, meta.layout.byte_order});
+    meta.codecs = for_chunk(meta.codecs, {meta.chunk, codec_elements(meta)});
   } catch (Error& error) {
     throw error.in(meta.path);
   }

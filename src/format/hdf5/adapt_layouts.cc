@@ -29,31 +29,36 @@ void add_once(CodecSpecs& specs, const std::string& text) {
 
 /// The deflate level that aims at about the same: fast codecs become the fastest level.
 std::int64_t deflate_level(const CodecSpec& spec) {
-  const bool is_fast = spec.name != "gzip" && spec.name != "zstd" && spec.name != "bz2" &&
+  const bool is_fast = spec.name != "gzip" && spec.name != "zstd" && spec.name != "bz2" && spec.name != "lzma" &&
                        (spec.name != "blosc" || spec.text("cname", "").starts_with("lz4") ||
                         spec.text("cname", "") == "blosclz" || spec.text("cname", "") == "snappy");
-  return is_fast ? 1 : std::clamp<std::int64_t>(spec.integer("level", 1), 1, 9);
+  return is_fast ? 1 : std::clamp<std::int64_t>(spec.integer(spec.name == "lzma" ? "preset" : "level", 1), 1, 9);
 }
 
 /// The nearest chain of shuffle, deflate and fletcher32, the filters of every HDF5 library. Filters that came from an
 /// HDF5 file and that we cannot decode stay.
 CodecSpecs ordinary_codecs(const ArrayMeta& meta) {
   CodecSpecs specs;
+  bool packed = false;
   for (const CodecSpec& spec : meta.codecs) {
+    const CodecRole role = role_of(spec);
     if (foreign_filter_id(spec.name) != 0 || spec.name == "deflate" || spec.name == "fletcher32") {
       specs.push_back(spec);
-    } else if (spec.name == "shuffle") {
+    } else if (role == CodecRole::arranges || role == CodecRole::packs) {
       // HDF5 always shuffles whole elements.
       if (meta.dtype.bytes > 1 || !spec.params.empty()) add_once(specs, "shuffle");
-    } else if (spec.name == "crc32c") {
+      packed = packed || role == CodecRole::packs;
+    } else if (role == CodecRole::checksum) {
       add_once(specs, "fletcher32");
-    } else if (spec.name == "bitgroom" || spec.name == "granular-bitround") {
-      // The elements are rounded already; nothing is encoded.
+    } else if (role == CodecRole::rounds || spec.name == "base64") {
+      // Nothing is encoded.
     } else {
       if (meta.dtype.bytes > 1 && !has_codec(specs, "deflate")) add_once(specs, "shuffle");
       add_once(specs, fmt::format("deflate:{}", deflate_level(spec)));
     }
   }
+  // What is not packed any more wants a compressor that does as much.
+  if (packed) add_once(specs, "deflate:1");
   return specs;
 }
 

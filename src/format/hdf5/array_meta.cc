@@ -104,7 +104,6 @@ DatasetShape read_array_meta(const Lock& lock, hid_t dataset, const Hid& dcpl, c
     read_extent(lock, dataset, result);
     read_layout(lock, dcpl.get(), meta);
     result.other_files = other_files(lock, dcpl.get());
-    mark_lossy(lock, type.get(), meta.codecs);
     // Fill values that refer are copied with the creation list and mean nothing to others.
     if (!meta.dtype.refers) read_fill(lock, dcpl.get(), type.get(), meta);
     count_stored(lock, dataset, meta);

@@ -117,27 +117,6 @@ bool decode_alike(const Filter& a, const Filter& b) {
          std::equal(a.cd_values.begin() + 1, a.cd_values.end(), b.cd_values.begin() + 1);
 }
 
-bool has_short_float(const Lock& lock, hid_t type) {
-  switch (H5Tget_class(type)) {
-    case H5T_FLOAT:
-      return H5Tget_precision(type) < 8 * H5Tget_size(type);
-    case H5T_ARRAY: {
-      const Hid base = owned(lock, H5Tget_super(type), "cannot read the elements of an array type");
-      return has_short_float(lock, base.get());
-    }
-    case H5T_COMPOUND: {
-      const int n_members = H5Tget_nmembers(type);
-      for (int i = 0; i < n_members; ++i) {
-        const Hid member = owned(lock, H5Tget_member_type(type, static_cast<unsigned>(i)), "cannot read a member type");
-        if (has_short_float(lock, member.get())) return true;
-      }
-      return false;
-    }
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 int foreign_filter_id(const std::string& codec_name) {
@@ -179,11 +158,6 @@ void require_filters(const Lock& lock, const CodecSpecs& codecs) {
                             name_of({id, 0, {}, spec.text("label", "")})),
                 "leave the variable out with --exclude");
   }
-}
-
-void mark_lossy(const Lock& lock, hid_t type, CodecSpecs& codecs) {
-  for (CodecSpec& spec : codecs)
-    if (spec.name == "nbit" && has_short_float(lock, type)) spec.params["lossy"] = std::int64_t{1};
 }
 
 void set_filters(const Lock& lock, hid_t dcpl, const ArrayMeta& meta) {

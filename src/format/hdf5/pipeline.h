@@ -16,9 +16,6 @@ CodecSpecs read_filters(const Lock& lock, hid_t dcpl, bool refers);
 /// Throws Error{unsupported} naming a filter that the library itself cannot run.
 void require_filters(const Lock& lock, const CodecSpecs& codecs);
 
-/// Tells codecs that depend on it where elements of this type have floats that use fewer bits than their bytes have.
-void mark_lossy(const Lock& lock, hid_t type, CodecSpecs& codecs);
-
 /// Makes the pipeline of a creation list that of meta.codecs. Filters it has already keep their flags, optional or
 /// mandatory. Throws Error{unsupported} for a codec without HDF5 filter.
 void set_filters(const Lock& lock, hid_t dcpl, const ArrayMeta& meta);

@@ -9,6 +9,7 @@
 #include "array/zarr_adapt.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "codec/foreign.h"
 #include "codec/registry.h"
 #include "format/zarr2/format.h"
 #include "format/zarr2/metadata.h"
@@ -17,6 +18,7 @@ namespace chunkwise::zarr2 {
 namespace {
 
 bool has_spelling(const std::string& codec) {
+  if (is_foreign_to("zarr2", codec)) return true;
   const CodecRow* row = find_codec(codec);
   return row != nullptr && row->to_zarr2 != nullptr && !row->zarr2_id.empty();
 }
@@ -54,6 +56,10 @@ void adapt_codecs(ArrayNode& node, AdaptReport& report) {
       codecs.push_back(codec);
     } else if (codec.name == "hdf5-lz4" || codec.name == "lzf") {
       codecs.push_back(CodecSpec{"lz4", {}});
+    } else if (codec.name == "zarr3-packbits") {
+      if (node.meta.dtype.kind == DType::Kind::boolean) codecs.push_back(CodecSpec{"packbits", {}});
+    } else if (codec.name == "byteswap") {
+      // Zarr v2 has no such thing, and needs none.
     } else {
       for (CodecSpec& near : parse_codecs(blosc_like(codec, node.meta.chunk_bytes())))
         codecs.push_back(std::move(near));
@@ -93,7 +99,7 @@ void adapt_fill(ArrayNode& node, const std::string& source) {
 }  // namespace
 
 void adapt(Hierarchy& tree, AdaptReport& report) {
-  adapt_to_zarr(tree, "Zarr v2", has_type, report);
+  adapt_to_zarr(tree, "zarr2", has_type, report);
   for (ArrayNode& node : tree.arrays) {
     ZarrArray& native = zarr_native(node);
     if (tree.format != "zarr2") {

@@ -14,10 +14,14 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "codec/chain.h"
+#include "codec/foreign.h"
 #include "codec/registry.h"
 
 namespace chunkwise::zarr2 {
 namespace {
+
+constexpr const char* kFilters = "filters";
+constexpr const char* kCompressor = "compressor";
 
 void refuse(ArrayMeta& meta, const std::string& why) {
   if (meta.unsupported.empty()) meta.unsupported = why;
@@ -30,39 +34,41 @@ void parse_dtype_member(const Json& value, ArrayMeta& meta) {
   if (!type.unsupported.empty()) refuse(meta, type.unsupported);
 }
 
-CodecSpec parse_codec(const Json& config, const char* what, ArrayMeta& meta) {
+CodecSpec parse_codec(const Json& config, const char* what) {
   if (!config.is_object()) throw Error(Code::corrupt, fmt::format("'{}' is {}, not an object", what, quote(config)));
   const Json* id_member = find_member(config, "id");
   if (id_member == nullptr) throw Error(Code::corrupt, fmt::format("'{}' has no 'id'", what));
   const std::string& id = need_string(*id_member, fmt::format("{}.id", what));
   const CodecRow* row = find_codec_by_zarr2(id);
-  if (row == nullptr || row->from_zarr2 == nullptr) {
-    refuse(meta, "codec " + quote_name(id));
-    return CodecSpec{id, {}};
+  if (row != nullptr && row->from_zarr2 != nullptr) {
+    try {
+      return row->from_zarr2(config);
+    } catch (Error& error) {
+      if (error.code() != Code::unsupported) throw error.in(fmt::format("codec '{}' of '{}'", id, what));
+    }
   }
-  try {
-    return row->from_zarr2(config);
-  } catch (Error& error) {
-    throw error.in(fmt::format("codec '{}' of '{}'", id, what));
-  }
+  // Chunks can still be copied as they are.
+  CodecSpec foreign = foreign_codec("zarr2", id, config);
+  if (std::string_view(what) == kCompressor) foreign.params[kCompressor] = std::int64_t{1};
+  return foreign;
 }
 
 void parse_codecs(const Json& document, ArrayMeta& meta) {
-  const Json& filters = need_member(document, "filters");
+  const Json& filters = need_member(document, kFilters);
   if (!filters.is_null()) {
     if (!filters.is_array()) {
       throw Error(Code::corrupt, fmt::format("'filters' is {}, neither a list nor null", quote(filters)));
     }
-    for (const Json& filter : filters) meta.codecs.push_back(parse_codec(filter, "filters", meta));
+    for (const Json& filter : filters) meta.codecs.push_back(parse_codec(filter, kFilters));
   }
-  const Json& compressor = need_member(document, "compressor");
-  if (!compressor.is_null()) meta.codecs.push_back(parse_codec(compressor, "compressor", meta));
+  const Json& compressor = need_member(document, kCompressor);
+  if (!compressor.is_null()) meta.codecs.push_back(parse_codec(compressor, kCompressor));
   if (!meta.unsupported.empty()) return;
   try {
     CodecChain(meta.codecs, meta.dtype.bytes);
   } catch (const Error& error) {
+    // What cannot be decoded here is refused when it must be.
     if (error.code() != Code::unsupported) throw;
-    refuse(meta, error.message());
   }
 }
 
@@ -85,6 +91,7 @@ bool is_zero(const std::vector<std::byte>& bytes) {
 }
 
 Json print_codec(const CodecSpec& codec, std::size_t element_bytes) {
+  if (is_foreign_to("zarr2", codec.name)) return foreign_metadata(codec);
   const CodecRow* row = find_codec(codec.name);
   CHUNKWISE_CHECK(row != nullptr && row->to_zarr2 != nullptr);
   return row->to_zarr2(codec, element_bytes);
@@ -92,7 +99,27 @@ Json print_codec(const CodecSpec& codec, std::size_t element_bytes) {
 
 // Codecs that do not compress stand among the filters even when they come last.
 bool is_compressor(const CodecSpec& codec) {
-  return codec.name != "shuffle" && codec.name != "fletcher32" && codec.name != "crc32c";
+  if (is_foreign_to("zarr2", codec.name)) return codec.params.contains(kCompressor);
+  return role_of(codec) == CodecRole::compressor;
+}
+
+// Filters, then the compressor if there is one.
+void print_codecs(const ArrayMeta& meta, Json& document) {
+  Json filters = Json::array();
+  document[kFilters] = nullptr;
+  document[kCompressor] = nullptr;
+  Elements seen = codec_elements(meta);
+  for (std::size_t i = 0; i < meta.codecs.size(); ++i) {
+    const CodecSpec& codec = meta.codecs[i];
+    Json printed = print_codec(codec, seen.bytes);
+    seen = encoded_elements(codec, seen);
+    if (i + 1 == meta.codecs.size() && is_compressor(codec)) {
+      document[kCompressor] = std::move(printed);
+    } else {
+      filters.push_back(std::move(printed));
+    }
+  }
+  if (!filters.empty()) document[kFilters] = std::move(filters);
 }
 
 }  // namespace
@@ -145,19 +172,8 @@ Json print_zarray(const ArrayMeta& meta, const ZarrArray& native, const Json& fi
   document["fill_value"] = fill_value;
   const bool order_f = meta.layout.axes.rank() > 1 || (native.order_f && meta.shape.rank() < 2);
   document["order"] = order_f ? "F" : "C";
-  CodecSpecs filters = meta.codecs;
-  document["filters"] = nullptr;
   document["dimension_separator"] = std::string(1, native.separator == 0 ? '.' : native.separator);
-  document["compressor"] = nullptr;
-  if (!filters.empty() && is_compressor(filters.back())) {
-    document["compressor"] = print_codec(filters.back(), meta.dtype.bytes);
-    filters.pop_back();
-  }
-  if (!filters.empty()) {
-    Json list = Json::array();
-    for (const CodecSpec& filter : filters) list.push_back(print_codec(filter, meta.dtype.bytes));
-    document["filters"] = std::move(list);
-  }
+  print_codecs(meta, document);
   document["zarr_format"] = 2;
   return document;
 }

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "codec/chain.h"
+#include "codec/foreign.h"
 #include "codec/registry.h"
 #include "format/zarr3/extension.h"
 #include "format/zarr3/grid.h"
@@ -18,6 +19,12 @@
 
 namespace chunkwise::zarr3 {
 namespace {
+
+constexpr std::string_view kFormat = "zarr3";
+constexpr const char* kByteswap = "byteswap";
+// Of codecs that are unknown here: where they stand.
+constexpr const char* kBeforeBytes = "before_bytes";
+constexpr const char* kMakesBytes = "makes_bytes";
 
 class ArrayParser {
  public:
@@ -92,37 +99,69 @@ class ArrayParser {
         transpose(codec, what);
       } else if (codec.name == "bytes" || codec.name == "endian" || codec.name == "sharding_indexed") {
         if (to_bytes_seen) throw Error(Code::corrupt, fmt::format("'{}' is a second array-to-bytes codec", what));
+        for (const CodecSpec& before : meta_.codecs) require_of_arrays(before, what);
         to_bytes_seen = true;
         codec.name == "sharding_indexed" ? refuse("codec sharding_indexed") : take_byte_order(codec, what);
       } else {
-        add_codec(codec, what, to_bytes_seen);
+        add_codec(codec, list[i], what, to_bytes_seen);
       }
     }
+    if (!to_bytes_seen) mark_without_bytes();
     if (!meta_.unsupported.empty()) return;
-    if (!to_bytes_seen) throw Error(Code::corrupt, "'codecs' has no array-to-bytes codec");
     try {
       CodecChain(meta_.codecs, meta_.dtype.bytes);
     } catch (const Error& error) {
+      // What cannot be decoded here is refused when it must be.
       if (error.code() != Code::unsupported) throw;
-      refuse(error.message());
     }
   }
 
-  void add_codec(const Extension& codec, const std::string& what, bool to_bytes_seen) {
-    const CodecRow* row = find_codec_by_zarr3(codec.name);
-    if (row == nullptr || row->from_zarr3 == nullptr) {
-      refuse("codec " + quote_name(codec.name));
-      meta_.codecs.push_back(CodecSpec{codec.name, {}});
+  // A codec that is unknown here must be the one that makes bytes of the array.
+  void mark_without_bytes() {
+    const auto is_foreign = [](const CodecSpec& codec) { return is_foreign_to(kFormat, codec.name); };
+    const auto first = std::find_if(meta_.codecs.begin(), meta_.codecs.end(), is_foreign);
+    if (first == meta_.codecs.end()) {
+      if (meta_.unsupported.empty()) throw Error(Code::corrupt, "'codecs' has no array-to-bytes codec");
       return;
     }
-    if (!to_bytes_seen && meta_.unsupported.empty()) {
+    first->params[kMakesBytes] = std::int64_t{1};
+  }
+
+  // Parameters that are not told follow the elements of the array.
+  void add_codec(const Extension& codec, const Json& document, const std::string& what, bool& to_bytes_seen) {
+    const CodecRow* row = find_codec_by_zarr3(codec.name);
+    if (row != nullptr && row->from_zarr3 != nullptr) {
+      check_place(row->zarr3_place, codec, what, to_bytes_seen);
+      static const Json kNoConfiguration = Json::object();
+      try {
+        CodecSpec spec = row->from_zarr3(codec.configuration == nullptr ? kNoConfiguration : *codec.configuration);
+        if (row->for_chunk != nullptr) spec = row->for_chunk(spec, {meta_.chunk, codec_elements(meta_)});
+        meta_.codecs.push_back(std::move(spec));
+        to_bytes_seen = to_bytes_seen || row->zarr3_place == Zarr3Place::array_to_bytes;
+        return;
+      } catch (Error& error) {
+        if (error.code() != Code::unsupported) throw error.in(fmt::format("'{}' ({})", what, codec.name));
+      }
+    }
+    // Chunks can still be copied as they are.
+    meta_.codecs.push_back(foreign_codec(kFormat, codec.name, document));
+    if (!to_bytes_seen) meta_.codecs.back().params[kBeforeBytes] = std::int64_t{1};
+  }
+
+  static void require_of_arrays(const CodecSpec& codec, const std::string& what) {
+    const CodecRow* row = find_codec(codec.name);
+    if (row == nullptr || row->zarr3_place == Zarr3Place::array_to_array) return;
+    throw Error(Code::corrupt, fmt::format("'{}' (bytes) comes after {}", what, codec.name));
+  }
+
+  void check_place(Zarr3Place place, const Extension& codec, const std::string& what, bool to_bytes_seen) const {
+    const bool after_unknown = std::any_of(meta_.codecs.begin(), meta_.codecs.end(),
+                                           [](const CodecSpec& before) { return is_foreign_to(kFormat, before.name); });
+    if (place == Zarr3Place::bytes_to_bytes && !to_bytes_seen && !after_unknown) {
       throw Error(Code::corrupt, fmt::format("'{}' ({}) comes before the array-to-bytes codec", what, codec.name));
     }
-    static const Json kNoConfiguration = Json::object();
-    try {
-      meta_.codecs.push_back(row->from_zarr3(codec.configuration == nullptr ? kNoConfiguration : *codec.configuration));
-    } catch (Error& error) {
-      throw error.in(fmt::format("'{}' ({})", what, codec.name));
+    if (place != Zarr3Place::bytes_to_bytes && to_bytes_seen) {
+      throw Error(Code::corrupt, fmt::format("'{}' ({}) comes after the array-to-bytes codec", what, codec.name));
     }
   }
 
@@ -151,6 +190,13 @@ class ArrayParser {
       identity = identity && axes[axis] == axis;
     }
     meta_.layout.axes = identity ? Shape() : axes;
+    // Here elements are put in order first; codecs of single numbers do not mind.
+    if (!identity && !meta_.codecs.empty()) {
+      const std::string& before = meta_.codecs.back().name;
+      if (before != "astype" && before != "quantize" && before != "fixedscaleoffset" && before != "bitround") {
+        refuse(fmt::format("transpose after {}", quote_name(before)));
+      }
+    }
   }
 
   void take_byte_order(const Extension& codec, const std::string& what) {
@@ -166,9 +212,18 @@ class ArrayParser {
       throw Error(Code::corrupt,
                   fmt::format("the endian of '{}' is {}, neither 'little' nor 'big'", what, quote(*endian)));
     }
-    const ByteOrder order = *endian == Json("big") ? ByteOrder::big : ByteOrder::little;
-    if (word_bytes(meta_.dtype) > 1) meta_.layout.byte_order = order;
-    member_order_ = order;
+    const ByteOrder order = is_value(*endian, "big") ? ByteOrder::big : ByteOrder::little;
+    if (meta_.codecs.empty()) {
+      if (word_bytes(meta_.dtype) > 1) meta_.layout.byte_order = order;
+      member_order_ = order;
+      return;
+    }
+    // Codecs before this one compute with numbers in the order of little-endian machines, and make others.
+    Elements seen = codec_elements(meta_);
+    for (const CodecSpec& before : meta_.codecs) seen = encoded_elements(before, seen);
+    if (seen.bytes > 1 && seen.byte_order != order) {
+      meta_.codecs.push_back(CodecSpec{"byteswap", {{"element_bytes", static_cast<std::int64_t>(seen.bytes)}}});
+    }
   }
 
   void parse_fill_member() {
@@ -226,26 +281,59 @@ class ArrayParser {
   ByteOrder member_order_ = ByteOrder::little;
 };
 
+Zarr3Place place_of(const CodecSpec& codec) {
+  if (codec.name == kByteswap) return Zarr3Place::array_to_array;
+  if (codec.params.contains(kMakesBytes)) return Zarr3Place::array_to_bytes;
+  if (codec.params.contains(kBeforeBytes)) return Zarr3Place::array_to_array;
+  const CodecRow* row = find_codec(codec.name);
+  return row != nullptr ? row->zarr3_place : Zarr3Place::bytes_to_bytes;
+}
+
+Json print_codec(const CodecSpec& codec, std::size_t element_bytes) {
+  if (is_foreign_to(kFormat, codec.name)) return foreign_metadata(codec);
+  const CodecRow* row = find_codec(codec.name);
+  CHUNKWISE_CHECK(row != nullptr && row->to_zarr3 != nullptr);
+  Json configuration = row->to_zarr3(codec, element_bytes);
+  const std::string name(row->zarr3_name_of != nullptr ? row->zarr3_name_of(codec) : row->zarr3_name);
+  // zarr-python refuses codecs of numcodecs without a configuration, even an empty one.
+  if (configuration.empty()) configuration = Json::object();
+  return named(name, std::move(configuration));
+}
+
+// How an array that no codec has touched becomes bytes.
+Json print_bytes(const ArrayMeta& meta) {
+  if (word_bytes(meta.dtype) <= 1 && !has_byte_order(meta.dtype)) return Json{{"name", "bytes"}};
+  const ByteOrder order = common_byte_order(meta.dtype).value_or(meta.layout.byte_order);
+  return named("bytes", Json{{"endian", order == ByteOrder::little ? "little" : "big"}});
+}
+
 Json print_codecs(const ArrayMeta& meta) {
   Json codecs = Json::array();
   if (meta.layout.axes.rank() > 0) {
     Json order = std::vector<Index>(meta.layout.axes.begin(), meta.layout.axes.end());
     codecs.push_back(named("transpose", Json{{"order", std::move(order)}}));
   }
-  if (word_bytes(meta.dtype) > 1 || has_byte_order(meta.dtype)) {
-    const ByteOrder order = common_byte_order(meta.dtype).value_or(meta.layout.byte_order);
-    codecs.push_back(named("bytes", Json{{"endian", order == ByteOrder::little ? "little" : "big"}}));
-  } else {
-    codecs.push_back(Json{{"name", "bytes"}});
+  // Codecs of arrays, then how the array becomes bytes, then codecs of bytes.
+  Elements seen = codec_elements(meta);
+  auto at = meta.codecs.begin();
+  bool makes_bytes = false;
+  for (; at != meta.codecs.end() && !makes_bytes && place_of(*at) != Zarr3Place::bytes_to_bytes; ++at) {
+    makes_bytes = place_of(*at) == Zarr3Place::array_to_bytes;
+    if (at->name != kByteswap) codecs.push_back(print_codec(*at, seen.bytes));
+    seen = encoded_elements(*at, seen);
   }
-  for (const CodecSpec& codec : meta.codecs) {
-    const CodecRow* row = find_codec(codec.name);
-    CHUNKWISE_CHECK(row != nullptr && row->to_zarr3 != nullptr);
-    Json configuration = row->to_zarr3(codec, meta.dtype.bytes);
-    const std::string name(row->zarr3_name);
-    // zarr-python refuses codecs of numcodecs without a configuration, even an empty one.
-    if (configuration.empty()) configuration = Json::object();
-    codecs.push_back(named(name.c_str(), std::move(configuration)));
+  if (!makes_bytes && at == meta.codecs.begin()) {
+    codecs.push_back(print_bytes(meta));
+  } else if (!makes_bytes) {
+    // A codec of arrays may make bytes of numbers and numbers of bytes; zarr-python wants the order for either.
+    const bool has_order = word_bytes(meta.dtype) > 1 || seen.bytes > 1;
+    const ByteOrder order = seen.bytes > 1 ? seen.byte_order : meta.layout.byte_order;
+    codecs.push_back(has_order ? named("bytes", Json{{"endian", order == ByteOrder::little ? "little" : "big"}})
+                               : Json{{"name", "bytes"}});
+  }
+  for (; at != meta.codecs.end(); ++at) {
+    codecs.push_back(print_codec(*at, seen.bytes));
+    seen = encoded_elements(*at, seen);
   }
   return codecs;
 }

@@ -44,6 +44,21 @@ ByteVector npy_elements(const fs::path& path) {
   return samples::copy(ByteView(file).subspan(header));
 }
 
+struct CodecFolder {
+  fs::path arrays;
+  fs::directory_entry codec;
+};
+
+// Some codecs have a folder more, for each kind of array.
+std::vector<CodecFolder> codec_folders(const fs::path& folder) {
+  std::vector<CodecFolder> found;
+  if (!fs::is_directory(folder)) return found;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    if (fs::exists(entry.path() / "config.json")) found.push_back({entry.path().parent_path(), entry});
+  }
+  return found;
+}
+
 }  // namespace
 
 TEST_CASE("Buffers encoded by numcodecs decode to the arrays they came from") {
@@ -53,11 +68,16 @@ TEST_CASE("Buffers encoded by numcodecs decode to the arrays they came from") {
   }
   int n_buffers = 0;
   for (const CodecRow& row : codec_rows()) {
-    const fs::path folder = corpus() / std::string(row.zarr2_id);
-    if (row.zarr2_id.empty() || !fs::is_directory(folder)) continue;
-    for (const fs::directory_entry& codec : fs::directory_iterator(folder)) {
-      if (!codec.is_directory()) continue;
-      const CodecSpec spec = row.from_zarr2(parse_json(as_text(read_file(codec.path() / "config.json"))));
+    // What rounds decodes to other arrays than it came from: zarr_codecs_test.py compares with numcodecs itself.
+    if (row.zarr2_id.empty() || row.name == "fixedscaleoffset" || row.name == "quantize") continue;
+    for (const auto& [folder, codec] : codec_folders(corpus() / std::string(row.zarr2_id))) {
+      const Json config = parse_json(as_text(read_file(codec.path() / "config.json")));
+      if (config.value("dtype", "") == "|O") {
+        CHECK(samples::code_of([&, from = row.from_zarr2] { from(config); }) == Code::unsupported);
+        continue;
+      }
+      const CodecSpec spec = row.from_zarr2(config);
+      if (row.name == "astype" && folder.filename() == "f") continue;
       for (const fs::directory_entry& encoded : fs::directory_iterator(codec.path())) {
         const std::string name = encoded.path().filename().string();
         if (!name.starts_with("encoded.")) continue;
@@ -77,5 +97,5 @@ TEST_CASE("Buffers encoded by numcodecs decode to the arrays they came from") {
     }
   }
   WARN("decoded " << n_buffers << " buffers");
-  CHECK(n_buffers > 300);
+  CHECK(n_buffers > 550);
 }

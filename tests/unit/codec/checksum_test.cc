@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "base/json.h"
 #include "codec/chain.h"
 #include "codec/registry.h"
 #include "samples.h"
@@ -84,9 +85,37 @@ TEST_CASE("crc32c finds its place at the start when told so") {
   CHECK(samples::code_of([] { CodecChain({{"crc32c", {{"location", std::string("middle")}}}}, 1); }) == Code::corrupt);
 }
 
+TEST_CASE("The other checksums equal what numcodecs stores") {
+  const auto encoded = [](const CodecSpec& spec, const ByteVector& data) {
+    CodecChain::Scratch scratch;
+    return samples::copy(CodecChain({spec}, 1).encode(data, scratch));
+  };
+  const auto at_start = [&](const char* codec, const ByteVector& data, const char* hex) {
+    ByteVector due = samples::from_hex(hex);
+    due.insert(due.end(), data.begin(), data.end());
+    CHECK(encoded({codec, {}}, data) == due);
+  };
+  at_start("crc32", text_bytes("123456789"), "2639f4cb");
+  at_start("crc32", lcg(5000), "6b37ce3b");
+  at_start("adler32", text_bytes("123456789"), "de011e09");
+  at_start("adler32", lcg(5000), "c0ca7325");
+  const auto jenkins = [&](const ByteVector& data, std::int64_t initial) {
+    const ByteVector all = encoded({"jenkins_lookup3", {{"initval", initial}}}, data);
+    return ByteVector(all.end() - 4, all.end());
+  };
+  CHECK(jenkins(text_bytes("1"), 0) == samples::from_hex("7ca1929a"));
+  CHECK(jenkins(text_bytes("123456789"), 7) == samples::from_hex("17c6b2d9"));
+  CHECK(jenkins(text_bytes("123456789012"), 0) == samples::from_hex("b0f578b5"));
+  CHECK(jenkins(text_bytes("1234567890123"), 0) == samples::from_hex("f5d986de"));
+  CHECK(jenkins(lcg(5000), 7) == samples::from_hex("720cdba5"));
+  CHECK(samples::code_of([] {
+          find_codec("jenkins_lookup3")->from_zarr2(Json{{"prefix", Json::array({1})}});
+        }) == Code::unsupported);
+}
+
 TEST_CASE("Any flipped bit is found by a checksum") {
   const ByteVector data = lcg(100);
-  for (const char* codec : {"fletcher32", "crc32c"}) {
+  for (const char* codec : {"fletcher32", "crc32c", "crc32", "adler32", "jenkins_lookup3"}) {
     const CodecChain chain(parse_codecs(codec), 1);
     CodecChain::Scratch scratch;
     const ByteVector encoded = samples::copy(chain.encode(data, scratch));
