@@ -37,13 +37,37 @@ std::string DType::name() const {
     if (known.kind == kind && known.bytes == bytes) return std::string(known.short_name);
   }
   if (kind == Kind::text) return fmt::format("S{}", bytes);
+  if (kind == Kind::string) return "string";
+  if (kind == Kind::list) return "list of " + item().name();
   if (!other.empty()) return other;
   return fmt::format("{}-byte type", bytes);
 }
 
+DType DType::item() const {
+  return sized_type(item_kind, item_bytes);
+}
+
+DType sized_type(DType::Kind kind, std::size_t bytes) {
+  DType dtype;
+  dtype.kind = kind;
+  dtype.bytes = bytes;
+  return dtype;
+}
+
+DType string_type() {
+  return sized_type(DType::Kind::string, kVaryingBytes);
+}
+
+DType list_type(const DType& item) {
+  DType dtype = sized_type(DType::Kind::list, kVaryingBytes);
+  dtype.item_kind = item.kind;
+  dtype.item_bytes = item.bytes;
+  return dtype;
+}
+
 std::optional<DType> parse_dtype(std::string_view name) {
   for (const NamedType& known : kNamedTypes) {
-    if (known.short_name == name || known.numpy_name == name) return DType{known.kind, known.bytes, {}, false};
+    if (known.short_name == name || known.numpy_name == name) return sized_type(known.kind, known.bytes);
   }
   return std::nullopt;
 }

@@ -16,8 +16,9 @@ class ObjectSource final : public ArraySource {
  public:
   ObjectSource(std::shared_ptr<const Store> store, ArrayMeta meta, ObjectChunks chunks)
       : ArraySource(std::move(meta)), store_(std::move(store)), chunks_(std::move(chunks)) {
-    // Of an array nobody can decode there is no telling how large a chunk may be; nobody will read it either.
-    max_stored_bytes_ = meta_.unsupported.empty()
+    // Of an array nobody can decode there is no telling how large a chunk may be; nobody will read it either. Elements
+    // of any length make chunks of any size, which whoever reads them must ask for first.
+    max_stored_bytes_ = meta_.unsupported.empty() && !meta_.dtype.is_varying()
                             ? CodecChain(meta_.codecs, meta_.dtype.bytes).max_stored_bytes(meta_.chunk_bytes())
                             : std::numeric_limits<std::size_t>::max();
   }

@@ -18,6 +18,8 @@ void add(Packer& out, const DType& dtype) {
   out.number(dtype.bytes);
   out.text(dtype.other);
   out.number(dtype.refers ? 1 : 0);
+  out.number(static_cast<std::uint64_t>(dtype.item_kind));
+  out.number(dtype.item_bytes);
 }
 
 void add(Packer& out, const std::vector<Attribute>& attributes) {
@@ -49,7 +51,7 @@ void add(Packer& out, const ArrayMeta& meta) {
   out.number(static_cast<std::uint64_t>(meta.layout.byte_order));
   add(out, meta.layout.axes);
   out.text(to_string(meta.codecs));
-  out.number((meta.pads_edges ? 1u : 0u) | (meta.raw_edges ? 2u : 0u));
+  out.number((meta.pads_edges ? 1u : 0u) | (meta.raw_edges ? 2u : 0u) | (meta.ascii_texts ? 4u : 0u));
   out.bytes(meta.fill);
   out.number(meta.stored_bytes);
   out.number(static_cast<std::uint64_t>(meta.n_stored_chunks));

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "codec/codec.h"
 
 namespace chunkwise {
 namespace {
@@ -69,8 +70,8 @@ void require_parameter(std::int64_t value, IntegerRange range, std::string_view 
 }
 
 void throw_decoded_too_large(std::string_view codec, std::size_t max_decoded_bytes) {
-  throw Error(Code::corrupt,
-              fmt::format("{} data decodes to more than the {} bytes that belong here", codec, max_decoded_bytes));
+  throw DecodedTooLarge(Code::corrupt, fmt::format("{} data decodes to more than the {} bytes that belong here", codec,
+                                                   max_decoded_bytes));
 }
 
 }  // namespace chunkwise

@@ -35,7 +35,7 @@ void require_arguments(std::span<const std::string_view> arguments, std::size_t 
 /// Throws Error{corrupt} unless `value` lies in the range.
 void require_parameter(std::int64_t value, IntegerRange range, std::string_view codec, const char* key);
 
-/// Throws Error{corrupt}: "<codec>: result is larger than the N bytes that belong here".
+/// Throws DecodedTooLarge{corrupt}: "<codec>: result is larger than the N bytes that belong here".
 [[noreturn]] void throw_decoded_too_large(std::string_view codec, std::size_t max_decoded_bytes);
 
 }  // namespace chunkwise

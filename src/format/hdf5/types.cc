@@ -55,6 +55,17 @@ bool is_h5py_bool(hid_t type) {
          has_member(type, "TRUE", 1);
 }
 
+/// A list of numbers; anything else in a list is known to HDF5 alone.
+void classify_list(const Lock& lock, hid_t type, ElementType& element) {
+  const Hid base = owned(lock, H5Tget_super(type), "cannot read the elements of a list type");
+  const ElementType item = element_type(lock, base.get());
+  if (!item.dtype.is_number()) return;
+  element.dtype.kind = DType::Kind::list;
+  element.dtype.item_kind = item.dtype.kind;
+  element.dtype.item_bytes = item.dtype.bytes;
+  element.byte_order = item.byte_order;
+}
+
 /// True if elements hold places in the file, at any depth.
 bool refers_elsewhere(const Lock& lock, hid_t type) {
   switch (H5Tget_class(type)) {
@@ -137,7 +148,10 @@ ElementType element_type(const Lock& lock, hid_t type) {
       if (is_h5py_bool(type)) kind = DType::Kind::boolean;
       break;
     case H5T_STRING:
-      if (!element.dtype.refers) kind = DType::Kind::text;
+      kind = element.dtype.refers ? DType::Kind::string : DType::Kind::text;
+      break;
+    case H5T_VLEN:
+      classify_list(lock, type, element);
       break;
     default:
       break;
@@ -184,6 +198,12 @@ Hid make_type(const Lock& lock, const DType& dtype, ByteOrder byte_order) {
       break;
     case DType::Kind::text:
       return make_string_type(lock, dtype.bytes, dtype.bytes == 1 ? H5T_STR_NULLTERM : H5T_STR_NULLPAD, false);
+    case DType::Kind::string:
+      return make_string_type(lock, 0, H5T_STR_NULLTERM, true);
+    case DType::Kind::list: {
+      const Hid item = make_type(lock, dtype.item(), byte_order);
+      return owned(lock, H5Tvlen_create(item.get()), what, Code::internal);
+    }
     case DType::Kind::other:
       break;
   }

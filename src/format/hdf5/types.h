@@ -16,8 +16,8 @@ struct ElementType {
 };
 
 /// Classifies a datatype. Numbers are integers of 1, 2, 4 or 8 bytes that use all their bits, IEEE floats of 2, 4 or 8
-/// bytes, and the enum {FALSE=0, TRUE=1} on one byte, h5py's bool; strings of fixed length are text. Everything else is
-/// Kind::other with its words.
+/// bytes, and the enum {FALSE=0, TRUE=1} on one byte, h5py's bool; strings of fixed length are text, others string,
+/// lists of numbers of variable length are list. Everything else is Kind::other with its words.
 ElementType element_type(const Lock& lock, hid_t type);
 
 /// "compound of 3 members", "variable-length string", "17-bit integer": for messages.
