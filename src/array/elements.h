@@ -40,7 +40,7 @@ class ElementSource {
   virtual ~ElementSource() = default;
   const ArrayMeta& meta() const { return meta_; }
   /// False if nothing of this chunk of the array was ever written. Such chunks must not be read.
-  virtual bool is_written(ChunkId id) const = 0;
+  virtual bool is_written(ChunkId id) = 0;
   /// The elements of `box`, which lies in one chunk, in C order; valid until the next call. False if they take more
   /// memory than there is, but parts of the box may take less. Throws Error{budget} if that is hopeless,
   /// Error{corrupt}, Error{io}.

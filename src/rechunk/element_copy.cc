@@ -12,7 +12,6 @@
 #include "base/utf8.h"
 #include "rechunk/element_tile.h"
 #include "rechunk/encoded_elements.h"
-#include "rechunk/execute.h"
 #include "rechunk/plan.h"
 
 namespace chunkwise {
@@ -214,12 +213,15 @@ ElementCopy copy_elements(const Reader& reader, const ArrayMeta& source, Writer&
   std::vector<ElementView> elements;
   const auto write = [&](ChunkId id) {
     tile.elements(grid.box(id), elements);
-    const std::vector<ChunkId> sources = source_grid.overlapping(intersect(grid.box(id), whole(source.shape)));
-    const bool stays_unwritten =
-        source.fill == target.fill &&
-        std::none_of(sources.begin(), sources.end(), [&](ChunkId chunk) { return from->is_written(chunk); });
-    const bool is_fill = stays_unwritten || std::all_of(elements.begin(), elements.end(),
-                                                        [&](const ElementView& e) { return e == target_fill; });
+    const auto all_are = [&](const ElementView& value) {
+      return std::all_of(elements.begin(), elements.end(), [&](const ElementView& e) { return e == value; });
+    };
+    // What was never written is the same on both sides, even if it is not defined.
+    const auto stays_unwritten = [&] {
+      const std::vector<ChunkId> sources = source_grid.overlapping(intersect(grid.box(id), whole(source.shape)));
+      return std::none_of(sources.begin(), sources.end(), [&](ChunkId chunk) { return from->is_written(chunk); });
+    };
+    const bool is_fill = all_are(target_fill) || (source.fill == target.fill && all_are(fill) && stays_unwritten());
     if (!is_fill) to->write(id, elements);
     if (is_sampled(grid, id)) copy.proofs.push_back({id, hash_of(elements), is_fill});
     if (work.done)

@@ -46,12 +46,18 @@ class EncodedElementSource final : public ElementSource {
         most_bytes_(most_bytes),
         chain_(meta_.codecs, meta_.dtype.codec_bytes()) {}
 
-  bool is_written(ChunkId id) const override { return std::holds_alternative<StoredAt>(chunks_->locate(id)); }
+  bool is_written(ChunkId id) override {
+    const ChunkRef ref = chunks_->locate(id);
+    if (!std::holds_alternative<Unlocated>(ref)) return std::holds_alternative<StoredAt>(ref);
+    if (held_ != id) decode(id);
+    return !is_absent_;
+  }
 
   bool read(const Box& box, std::vector<ElementView>& elements) override {
     const ChunkGrid& grid = chunks_->grid();
     const ChunkId id = grid.overlapping(box).front();
     if (held_ != id) decode(id);
+    CHUNKWISE_CHECK(!is_absent_);
     const Box stored = stored_box(id);
     elements.clear();
     for_each_offset(stored, dense_strides_bytes(stored.shape, meta_.layout.axes, 1), box,
@@ -66,12 +72,15 @@ class EncodedElementSource final : public ElementSource {
     held_.reset();
     const std::string place = place_of(meta_, chunks_->grid(), id);
     const auto n = static_cast<std::uint64_t>(product(stored_box(id).shape));
-    const ChunkRef ref = chunks_->locate(id);
-    const auto* at = std::get_if<StoredAt>(&ref);
-    CHUNKWISE_CHECK(at != nullptr);
-    const std::uint64_t fixed_bytes = bytes_to_decode(at->length_bytes, n, 0, meta_);
+    const std::uint64_t fixed_bytes = bytes_to_decode(most_bytes(chunks_->locate(id)), n, 0, meta_);
     if (fixed_bytes >= most_bytes_) too_large(place, most_bytes_);
     chunks_->read(std::span(&id, 1), batch_);
+    is_absent_ = batch_.chunks[0].absent;
+    if (is_absent_) {
+      decoded_.clear();
+      held_ = id;
+      return;
+    }
     try {
       split_elements(decode_bytes(place, most_bytes_ - fixed_bytes), meta_.dtype, static_cast<std::size_t>(n),
                      decoded_);
@@ -101,6 +110,7 @@ class EncodedElementSource final : public ElementSource {
   ReadBatch batch_;
   std::vector<ElementView> decoded_;  // of the chunk that is held, in stored order
   std::optional<ChunkId> held_;
+  bool is_absent_ = false;  // what is held
 };
 
 class EncodedElementSink final : public ElementSink {

@@ -41,7 +41,7 @@ class Hdf5ElementSource final : public ElementSource {
         lists_(room_bytes_),
         texts_(room_bytes_) {}
 
-  bool is_written(ChunkId id) const override { return presence_.has(id); }
+  bool is_written(ChunkId id) override { return presence_.has(id); }
 
   bool read(const Box& box, std::vector<ElementView>& elements) override {
     const Lock lock;

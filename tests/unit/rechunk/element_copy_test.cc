@@ -12,6 +12,7 @@
 
 #include "../base/throws_code.h"
 #include "array/element_stream.h"
+#include "codec/registry.h"
 #include "rechunk/encoded_elements.h"
 
 using namespace std::string_literals;
@@ -44,7 +45,7 @@ class MemorySource final : public ElementSource {
  public:
   MemorySource(Elements& elements, std::uint64_t most_bytes)
       : ElementSource(elements.meta), elements_(elements), most_bytes_(most_bytes) {}
-  bool is_written(ChunkId id) const override { return elements_.written.contains(linear(id)); }
+  bool is_written(ChunkId id) override { return elements_.written.contains(linear(id)); }
   bool read(const Box& box, std::vector<ElementView>& out) override {
     ++elements_.n_reads;
     out.clear();
