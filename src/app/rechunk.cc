@@ -240,6 +240,7 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
   plan_request.base_bytes = planned_base_bytes(inputs, tree, from.is_directory, to.is_directory);
   plan_request.n_threads =
       request.n_threads > 0 ? request.n_threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  plan_request.allows_loss = request.allow_loss;
   const Plan plan = make_plan(inputs, plan_request);
   for (std::size_t i = 0; i < targets.size(); ++i) report.variables.push_back({sources[i], targets[i], plan.arrays[i]});
   report.plan = plan;
@@ -271,6 +272,7 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
       writer->finish();
     }
     report.totals = result.totals;
+    report.losses.insert(report.losses.end(), result.losses.begin(), result.losses.end());
     if (report.resumed) report.resumed->n_tiles = result.n_tiles_skipped;
     report.rewrite_seconds = elapsed();
 

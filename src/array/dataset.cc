@@ -19,6 +19,14 @@ void Reader::compare_elements(const std::string& path, const Reader&, const Elem
   refuse_elements(path);
 }
 
+std::unique_ptr<ElementSource> Reader::open_elements(const std::string&, std::uint64_t) const {
+  return nullptr;
+}
+
+std::unique_ptr<ElementSink> Writer::open_elements(const std::string&, std::uint64_t) {
+  return nullptr;
+}
+
 void Writer::copy_elements(const std::string& path, const Reader&, const ElementWork&) {
   refuse_elements(path);
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "array/elements.h"
 #include "array/hierarchy.h"
 #include "array/source.h"
 
@@ -32,6 +33,8 @@ class Reader {
   virtual const Hierarchy& tree() const = 0;
   /// `path` of an array of tree(). Collects chunk addresses where the format has them.
   virtual std::unique_ptr<ArraySource> open_array(const std::string& path) const = 0;
+  /// Elements of any length, within so much memory. Null: they lie in encoded chunks, which everybody can decode.
+  virtual std::unique_ptr<ElementSource> open_elements(const std::string& path, std::uint64_t most_bytes) const;
   /// Compares array `path` with that of a copy, element by element. Throws Error{mismatch}, Error{unsupported} where
   /// the format has no such elements.
   virtual void compare_elements(const std::string& path, const Reader& copy, const ElementWork& work) const;
@@ -43,6 +46,8 @@ class Writer {
   virtual ~Writer() = default;
   /// `path` of an array of the hierarchy. Sinks must die before finish().
   virtual std::unique_ptr<ArraySink> open_array(const std::string& path) = 0;
+  /// Elements of any length, within so much memory. Null: they lie in encoded chunks.
+  virtual std::unique_ptr<ElementSink> open_elements(const std::string& path, std::uint64_t most_bytes);
   /// Copies array `path` from a reader of the same format. Throws Error{unsupported} where the format has no such
   /// elements.
   virtual void copy_elements(const std::string& path, const Reader& source, const ElementWork& work);

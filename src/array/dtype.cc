@@ -65,6 +65,8 @@ ElementSize DType::element() const {
     case Kind::text:
     case Kind::raw:
     case Kind::structured:
+    case Kind::string:
+    case Kind::list:
     case Kind::other:
       break;
   }
@@ -93,6 +95,10 @@ std::string DType::name() const {
       const auto n = std::count_if(members.begin(), members.end(), [](const Member& m) { return !m.name.empty(); });
       return fmt::format("compound of {} members", n);
     }
+    case Kind::string:
+      return "string";
+    case Kind::list:
+      return "list of " + item().name();
     default:
       return other.empty() ? fmt::format("{}-byte type", bytes) : other;
   }
@@ -100,11 +106,27 @@ std::string DType::name() const {
 
 bool operator==(const DType& a, const DType& b) {
   return a.kind == b.kind && a.bytes == b.bytes && a.other == b.other && a.refers == b.refers && a.unit == b.unit &&
-         a.n_units == b.n_units && a.members == b.members && a.names == b.names;
+         a.n_units == b.n_units && a.members == b.members && a.names == b.names && a.item_kind == b.item_kind &&
+         a.item_bytes == b.item_bytes;
 }
 
 std::size_t DType::Member::bytes() const {
   return type.bytes * static_cast<std::size_t>(product(shape));
+}
+
+DType DType::item() const {
+  return DType(item_kind, item_bytes);
+}
+
+DType string_type() {
+  return DType(DType::Kind::string, kVaryingBytes);
+}
+
+DType list_type(const DType& item) {
+  DType dtype = DType(DType::Kind::list, kVaryingBytes);
+  dtype.item_kind = item.kind;
+  dtype.item_bytes = item.bytes;
+  return dtype;
 }
 
 std::optional<DType> parse_dtype(std::string_view name) {

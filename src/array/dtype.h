@@ -27,6 +27,8 @@ struct DType {
     utf32,       // a fixed number of code points of four bytes each, padded with zeros
     raw,         // bytes without a meaning
     structured,  // members, one after the other without gaps
+    string,      // a text of any length; in most formats UTF-8
+    list,        // numbers of one type, of each element as many as it has; bytes of any length are a list of u1
     other,       // what only its own format understands
   };
   struct Member;
@@ -41,7 +43,9 @@ struct DType {
   DType(Kind its_kind, std::size_t its_bytes, std::string words = {}, bool refers_elsewhere = false);
 
   Kind kind = Kind::other;
-  std::size_t bytes = 1;  // of one element; for `other` as stored
+  /// Of one element; for `other` as stored. Of `string` and `list` what stands for one: its place in a heap (HDF5), or
+  /// what an entry of a table would take.
+  std::size_t bytes = 1;
   /// For `other`: what it is, in the format's own words: "17-bit integer in 4 bytes", ... For `raw`: a tag, or "".
   std::string other;
   /// The elements point to other places of their file (variable length, references): their bytes mean nothing
@@ -57,15 +61,24 @@ struct DType {
   std::string named;
   /// Of int_ and uint: an enumeration of these values, in order; empty: plain numbers.
   std::vector<Name> names;
+  /// Of a list: what it lists.
+  Kind item_kind = Kind::other;
+  std::size_t item_bytes = 0;
 
   /// The bytes of an element mean the same in every format.
-  bool is_plain() const { return kind != Kind::other; }
+  bool is_plain() const { return kind != Kind::other && !is_varying(); }
   /// One number, or a truth value.
   bool is_number() const;
+  /// Elements of any length, see array/elements.h.
+  bool is_varying() const { return kind == Kind::string || kind == Kind::list; }
+  /// What a list lists.
+  DType item() const;
+  /// What codecs see as an element: of varying ones they get a stream of bytes.
+  std::size_t codec_bytes() const { return is_varying() ? 1 : bytes; }
   /// Sizes for the copy. The members of a structured type have byte orders of their own, so those are never swapped.
   ElementSize element() const;
-  /// "bool", "i4", "u2", "f8", "c16", "M8[us]", "S1", "U5", "V3", "compound of 2 members", "enum of 3 members"; for
-  /// others the words.
+  /// "bool", "i4", "u2", "f8", "c16", "M8[us]", "S1", "U5", "V3", "compound of 2 members", "enum of 3 members",
+  /// "string", "list of i4"; for others the words.
   std::string name() const;
 
   friend bool operator==(const DType&, const DType&);
@@ -84,6 +97,13 @@ struct DType::Member {
 
 inline DType::DType(Kind its_kind, std::size_t its_bytes, std::string words, bool refers_elsewhere)
     : kind(its_kind), bytes(its_bytes), other(std::move(words)), refers(refers_elsewhere) {}
+
+/// A table entry for an element of any length: an address and a length.
+inline constexpr std::size_t kVaryingBytes = 16;
+
+/// Elements that do not refer: a text of any length, or a list of numbers of this type.
+DType string_type();
+DType list_type(const DType& item);
 
 /// "f4", "i8", "u1", "bool", "c8" and numpy names ("float32", "int16", "complex64"); nothing if unknown.
 std::optional<DType> parse_dtype(std::string_view name);

@@ -18,6 +18,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/utf8.h"
 
 namespace chunkwise {
 namespace {
@@ -118,29 +119,6 @@ std::optional<AttributeValue> read_typed(const Json& value, const TypeHint& hint
     }
   }
   return result;
-}
-
-std::string latin1_to_utf8(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x80) {
-      out += c;
-    } else {
-      out += static_cast<char>(0xC0 | (byte >> 6));
-      out += static_cast<char>(0x80 | (byte & 0x3F));
-    }
-  }
-  return out;
-}
-
-bool is_utf8(const std::string& text) {
-  try {
-    dump_json(Json(text));
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
 }
 
 ByteView element_at(const AttributeValue& value, std::size_t i) {

@@ -50,7 +50,8 @@ void set_byte_order(ArrayMeta& meta, ByteOrder order) {
 bool same_encoding(const ArrayMeta& a, const ArrayMeta& b) {
   if (a.storage != b.storage || !(a.dtype == b.dtype) || !(a.shape == b.shape) || !(a.chunk == b.chunk)) return false;
   if (!same_axes(a.layout.axes, b.layout.axes, a.shape.rank())) return false;
-  if (a.layout.byte_order != b.layout.byte_order && a.dtype.element().word_bytes > 1) return false;
+  const std::size_t word_bytes = std::max(a.dtype.element().word_bytes, a.dtype.item_bytes);
+  if (a.layout.byte_order != b.layout.byte_order && word_bytes > 1) return false;
   return a.codecs == b.codecs && a.pads_edges == b.pads_edges && a.raw_edges == b.raw_edges;
 }
 

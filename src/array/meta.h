@@ -44,8 +44,11 @@ struct ArrayMeta {
   /// HDF5 H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS: overhanging chunks are stored without codecs.
   bool raw_edges = false;
   /// What a never-written element reads as: dtype.bytes bytes in layout.byte_order. Empty: undefined, reads as zeros.
-  /// Not the `_FillValue` attribute: that one is in the attributes.
+  /// Not the `_FillValue` attribute: that one is in the attributes. For elements of any length see fill_element() in
+  /// array/elements.h.
   std::vector<std::byte> fill;
+  /// Of strings: said to be ASCII rather than UTF-8 (HDF5 has a tag for it).
+  bool ascii_texts = false;
 
   /// Why the elements cannot be rechunked or moved to another format ("type is compound"); empty: they can.
   std::string unsupported;

@@ -16,8 +16,9 @@ class ObjectSource final : public ArraySource {
  public:
   ObjectSource(std::shared_ptr<const Store> store, ArrayMeta meta, ObjectChunks chunks)
       : ArraySource(std::move(meta)), store_(std::move(store)), chunks_(std::move(chunks)) {
-    // Of an array nobody can decode there is no telling how large a chunk may be; it can only be copied.
-    if (!meta_.unsupported.empty()) return;
+    // Of an array nobody can decode there is no telling how large a chunk may be; it can only be copied. Elements of any
+    // length make chunks of any size, which whoever reads them must ask for first.
+    if (!meta_.unsupported.empty() || meta_.dtype.is_varying()) return;
     try {
       max_stored_bytes_ = CodecChain(meta_.codecs, meta_.dtype.bytes).max_stored_bytes(meta_.chunk_bytes());
     } catch (const Error& error) {

@@ -32,6 +32,8 @@ void add(Packer& out, const DType& dtype) {
     out.text(name.name);
     out.number(static_cast<std::uint64_t>(name.value));
   }
+  out.number(static_cast<std::uint64_t>(dtype.item_kind));
+  out.number(dtype.item_bytes);
 }
 
 void add(Packer& out, const std::vector<Attribute>& attributes) {
@@ -63,7 +65,7 @@ void add(Packer& out, const ArrayMeta& meta) {
   out.number(static_cast<std::uint64_t>(meta.layout.byte_order));
   add(out, meta.layout.axes);
   out.text(to_string(meta.codecs));
-  out.number((meta.pads_edges ? 1u : 0u) | (meta.raw_edges ? 2u : 0u));
+  out.number((meta.pads_edges ? 1u : 0u) | (meta.raw_edges ? 2u : 0u) | (meta.ascii_texts ? 4u : 0u));
   out.bytes(meta.fill);
   out.number(meta.stored_bytes);
   out.number(static_cast<std::uint64_t>(meta.n_stored_chunks));

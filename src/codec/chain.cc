@@ -106,12 +106,11 @@ void CodecChain::require_lossless() const {
   for (const auto& codec : codecs_) codec->require_lossless();
 }
 
-ByteView CodecChain::decode(ByteView encoded, std::size_t decoded_bytes, std::uint32_t skipped,
-                            Scratch& scratch) const {
-  require_chunk_size(decoded_bytes);
+ByteView CodecChain::run_decoders(ByteView encoded, std::size_t most_bytes, std::uint32_t skipped,
+                                  Scratch& scratch) const {
   // The most that may come out of each codec: exact as long as the codecs before it have results of fixed size.
   std::array<std::size_t, kMaxCodecs> limits{};
-  std::size_t limit = decoded_bytes;
+  std::size_t limit = most_bytes;
   bool exact = true;
   for (std::size_t i = 0; i < codecs_.size(); ++i) {
     limits[i] = exact ? limit : with_foreign_slack(limit);
@@ -129,10 +128,28 @@ ByteView CodecChain::decode(ByteView encoded, std::size_t decoded_bytes, std::ui
     current = *target;
     std::swap(target, other);
   }
-  if (current.size() != decoded_bytes) {
-    throw Error(Code::corrupt, fmt::format("the chunk has {} bytes, expected {}", current.size(), decoded_bytes));
-  }
   return current;
+}
+
+ByteView CodecChain::decode(ByteView encoded, std::size_t decoded_bytes, std::uint32_t skipped,
+                            Scratch& scratch) const {
+  require_chunk_size(decoded_bytes);
+  const ByteView decoded = run_decoders(encoded, decoded_bytes, skipped, scratch);
+  if (decoded.size() != decoded_bytes) {
+    throw Error(Code::corrupt, fmt::format("the chunk has {} bytes, expected {}", decoded.size(), decoded_bytes));
+  }
+  return decoded;
+}
+
+std::optional<ByteView> CodecChain::decode_at_most(ByteView encoded, std::size_t most_bytes, Scratch& scratch) const {
+  require_chunk_size(most_bytes);
+  try {
+    const ByteView decoded = run_decoders(encoded, most_bytes, 0, scratch);
+    if (decoded.size() <= most_bytes) return decoded;
+  } catch (const DecodedTooLarge&) {
+    // Nothing is known but that.
+  }
+  return std::nullopt;
 }
 
 }  // namespace chunkwise

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "codec/codec.h"
@@ -46,8 +47,12 @@ class CodecChain {
   /// Bit i of `skipped` set: codec i was not applied to this chunk (HDF5 filter mask).
   /// Throws Error{corrupt} unless exactly `decoded_bytes` come out.
   ByteView decode(ByteView encoded, std::size_t decoded_bytes, std::uint32_t skipped, Scratch& scratch) const;
+  /// For chunks that do not say how large they are: nothing if more than `most_bytes` come out.
+  std::optional<ByteView> decode_at_most(ByteView encoded, std::size_t most_bytes, Scratch& scratch) const;
 
  private:
+  ByteView run_decoders(ByteView encoded, std::size_t most_bytes, std::uint32_t skipped, Scratch& scratch) const;
+
   std::vector<std::shared_ptr<const Codec>> codecs_;
 };
 

@@ -5,8 +5,16 @@
 #include <memory>
 
 #include "base/bytes.h"
+#include "base/error.h"
 
 namespace chunkwise {
+
+/// What Codec::decode throws when the result would pass the limit, which is no proof of damage where the limit is one
+/// of memory only.
+class DecodedTooLarge : public Error {
+ public:
+  using Error::Error;
+};
 
 /// Bound to one array's element size and parameters; immutable and thread-safe.
 class Codec {
@@ -34,8 +42,9 @@ class Codec {
   /// Throws Error{unsupported} if encoding again might change values (lossy codecs): their chunks can be decoded, and
   /// copied as they are, but not made anew.
   virtual void require_lossless() const {}
-  /// Replaces `decoded`. Throws Error{corrupt} on any malformed input and when the result would pass
-  /// `max_decoded_bytes`; never reads or writes out of bounds, never allocates more than max_decoded_bytes + O(1 MiB).
+  /// Replaces `decoded`. Throws Error{corrupt} on any malformed input, DecodedTooLarge{corrupt} when the result would
+  /// pass `max_decoded_bytes`; never reads or writes out of bounds, never allocates more than max_decoded_bytes + O(1
+  /// MiB).
   virtual void decode(ByteView encoded, std::size_t max_decoded_bytes, Bytes& decoded) const = 0;
 };
 

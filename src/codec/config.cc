@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "codec/codec.h"
 
 namespace chunkwise {
 namespace {
@@ -76,8 +77,8 @@ void throw_lossy(const std::string& what) {
 }
 
 void throw_decoded_too_large(std::string_view codec, std::size_t max_decoded_bytes) {
-  throw Error(Code::corrupt,
-              fmt::format("{} data decodes to more than the {} bytes that belong here", codec, max_decoded_bytes));
+  throw DecodedTooLarge(Code::corrupt, fmt::format("{} data decodes to more than the {} bytes that belong here", codec,
+                                                   max_decoded_bytes));
 }
 
 }  // namespace chunkwise

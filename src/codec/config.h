@@ -38,7 +38,7 @@ void require_parameter(std::int64_t value, IntegerRange range, std::string_view 
 /// Throws Error{unsupported}: "<what>; encoding again could change values, ..."; for Codec::require_lossless.
 [[noreturn]] void throw_lossy(const std::string& what);
 
-/// Throws Error{corrupt}: "<codec>: result is larger than the N bytes that belong here".
+/// Throws DecodedTooLarge{corrupt}: "<codec>: result is larger than the N bytes that belong here".
 [[noreturn]] void throw_decoded_too_large(std::string_view codec, std::size_t max_decoded_bytes);
 
 }  // namespace chunkwise

@@ -34,4 +34,25 @@ bool contains(const Box& outer, const Box& inner) {
   return true;
 }
 
+std::vector<Box> halves(const Box& box) {
+  for (int axis = 0; axis < box.shape.rank(); ++axis) {
+    if (box.shape[axis] < 2) continue;
+    std::vector<Box> parts(2, box);
+    parts[0].shape[axis] = box.shape[axis] / 2;
+    parts[1].shape[axis] -= parts[0].shape[axis];
+    parts[1].origin[axis] += parts[0].shape[axis];
+    return parts;
+  }
+  return {};
+}
+
+Shape position_in(const Box& box, Index i) {
+  Shape position = box.origin;
+  for (int axis = box.shape.rank() - 1; axis >= 0; --axis) {
+    position[axis] += i % box.shape[axis];
+    i /= box.shape[axis];
+  }
+  return position;
+}
+
 }  // namespace chunkwise

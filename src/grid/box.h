@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "grid/shape.h"
 
 namespace chunkwise {
@@ -21,5 +23,12 @@ Box intersect(const Box& a, const Box& b);
 
 /// True if every element of `inner` is in `outer`.
 bool contains(const Box& outer, const Box& inner);
+
+/// Two halves along the slowest axis that has more than one element; nothing if the box is a single element. In C order
+/// all elements of the first come before those of the second.
+std::vector<Box> halves(const Box& box);
+
+/// Where element number `i` in C order lies.
+Shape position_in(const Box& box, Index i);
 
 }  // namespace chunkwise

@@ -22,8 +22,10 @@
 
 #include "base/budget.h"
 #include "base/error.h"
+#include "base/sizes.h"
 #include "codec/chain.h"
 #include "rechunk/batch.h"
+#include "rechunk/element_copy.h"
 #include "rechunk/tile_run.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -99,8 +101,9 @@ class Execution {
     readers.clear();
     array_ = nullptr;
     tile_ = nullptr;
+    idle_.clear();  // its memory is now for elements that are copied one by one
     for (std::size_t i = 0; i < plan_.arrays.size() && !stop_.stop_requested(); ++i)
-      if (plan_.arrays[i].kind == ArrayPlan::Kind::by_format) copy_by_format(i, progress, begin);
+      if (is_copied_last(plan_.arrays[i].kind)) copy_last(i, progress, begin);
     if (error_) std::rethrow_exception(error_);
     if (interrupted_) throw Error(Code::interrupted, "interrupted");
     for (Worker& worker : workers_) result_.totals += worker.totals;
@@ -172,7 +175,7 @@ class Execution {
 
   void open_array(std::size_t index) {
     const ArrayPlan& plan = plan_.arrays[index];
-    if (plan.kind == ArrayPlan::Kind::nothing || plan.kind == ArrayPlan::Kind::by_format) return;
+    if (plan.kind == ArrayPlan::Kind::nothing || is_copied_last(plan.kind)) return;
     const ArrayMeta& target = targets_[index];
     auto array = std::make_shared<ArrayRun>();
     array->plan = &plan;
@@ -214,11 +217,13 @@ class Execution {
     return std::all_of(ids.begin(), ids.end(), [&](ChunkId id) { return done_.was_done(array.index, id); });
   }
 
-  /// What only the format can move comes last, when nothing else is left: its places in the target, which depend on the
-  /// memory there is, then stand behind all that a checkpoint may have told of.
-  void copy_by_format(std::size_t index, const ProgressSink& progress, Clock::time_point begin_of_all) {
-    const MemoryBudget::Lease lease = tiles_.take(plan_.arrays[index].tile_bytes, stop_.get_token());
-    if (!lease) return;
+  static bool is_copied_last(ArrayPlan::Kind kind) {
+    return kind == ArrayPlan::Kind::by_format || kind == ArrayPlan::Kind::elements;
+  }
+
+  /// What is copied element by element comes last, when nothing else is left and all memory is free: the places of what
+  /// only the format can move, which depend on that memory, then stand behind all that a checkpoint may have told of.
+  void copy_last(std::size_t index, const ProgressSink& progress, Clock::time_point begin_of_all) {
     ElementWork work;
     work.memory_bytes = plan_.arrays[index].tile_bytes;
     work.stop = stop_.get_token();
@@ -234,7 +239,13 @@ class Execution {
       last_told = Clock::now();
       progress({bytes_done(), total_bytes_, seconds_since(begin_of_all)});
     };
-    writer_.copy_elements(targets_[index].path, reader_, work);
+    if (plan_.arrays[index].kind == ArrayPlan::Kind::by_format) {
+      writer_.copy_elements(targets_[index].path, reader_, work);
+    } else {
+      ElementCopy copy = copy_elements(reader_, sources_[index], writer_, targets_[index], plan_.allows_loss, work);
+      result_.proofs[index] = std::move(copy.proofs);
+      result_.losses.insert(result_.losses.end(), copy.losses.begin(), copy.losses.end());
+    }
     totals.write_s = seconds_since(begin);
     reader_totals_ += totals;
   }
@@ -314,7 +325,16 @@ class Execution {
       batch->ids.push_back(todo_[next_id_++].id);
     }
     bytes = with_gaps(bytes);
-    batch->lease = read_ahead_.take(std::min(bytes, read_ahead_.capacity_bytes()), stop_.get_token());
+    if (array_->target->dtype.is_varying() && bytes > read_ahead_.capacity_bytes()) {
+      // Larger than the plan could know.
+      if (bytes > tiles_.capacity_bytes())
+        throw Error(Code::budget,
+                    fmt::format("a chunk of {} takes {} as it is stored", array_->plan->path, format_bytes(bytes)),
+                    "allow more memory with --memory");
+      batch->lease = tiles_.take(bytes, stop_.get_token());
+    } else {
+      batch->lease = read_ahead_.take(std::min(bytes, read_ahead_.capacity_bytes()), stop_.get_token());
+    }
     if (!batch->lease) return nullptr;
     batch->data = idle_batches_.take(static_cast<std::size_t>(bytes));
     return batch;

@@ -28,6 +28,7 @@ struct ExecuteResult {
   /// Per array of the plan: about 2 % of the target's chunks and one of every edge class.
   std::vector<std::vector<ChunkProof>> proofs;
   Index n_tiles_skipped = 0;  // all of their chunks were done before
+  std::vector<Loss> losses;   // found out on the way, if the plan allows it
 };
 
 /// Carries out `plan` from `reader` to `writer`; arrays[i] of the plan are arrays[i] of both trees.

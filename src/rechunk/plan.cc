@@ -154,6 +154,23 @@ void needs_by_format(const ArrayMeta& source, const ArrayMeta& target, Needs& ne
   plan.decoded_bytes = shape_bytes(target.shape, target.dtype.bytes);
 }
 
+/// Elements of any length: how long they are is known only when they are read, so this is a guess.
+void needs_elements(const ArrayMeta& source, const ArrayMeta& target, Needs& needs, ArrayPlan& plan) {
+  constexpr std::uint64_t kShares = 4;         // see element_copy.cc
+  constexpr std::uint64_t kDecodedFactor = 4;  // of an encoded chunk
+  plan.kind = ArrayPlan::Kind::elements;
+  const std::uint64_t typical =
+      source.stored_bytes / static_cast<std::uint64_t>(std::max<Index>(source.n_stored_chunks, 1));
+  const std::uint64_t tables = saturating_mul(2, source.chunk_bytes()) + saturating_mul(2, target.chunk_bytes());
+  needs.least_tile_bytes =
+      saturating_mul(kShares, tables) + saturating_mul(kShares * kDecodedFactor, typical) + kReferred_bytes;
+  plan.tile = target.chunk;
+  plan.n_tiles = plan.n_target_chunks;
+  plan.n_source_reads = source.n_stored_chunks;
+  plan.read_bytes = source.stored_bytes;
+  plan.decoded_bytes = shape_bytes(target.shape, target.dtype.bytes);
+}
+
 /// Fills what does not depend on the memory; throws for codecs that cannot run.
 Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan) {
   Needs needs;
@@ -161,12 +178,20 @@ Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan
   plan.n_target_chunks = target.grid().n_chunks();
   plan.source_chunk = source.chunk;
   // Nothing to move: no elements, or none ever written and both sides read them alike.
+  const bool by_format = source.dtype.refers && target.dtype.refers;
+  const bool same_fill =
+      by_format || (source.dtype.is_varying()
+                        ? source.fill == target.fill
+                        : fill_as(source, target) == fill_in_order(target, target.layout.byte_order));
   const bool empty =
-      product(target.shape) == 0 || target.storage == Storage::virtual_ ||
-      (source.n_stored_chunks == 0 && source.dtype.refers) ||
-      (source.n_stored_chunks == 0 && fill_as(source, target) == fill_in_order(target, target.layout.byte_order));
-  if (!empty && source.dtype.refers) {
+      product(target.shape) == 0 || target.storage == Storage::virtual_ || (source.n_stored_chunks == 0 && same_fill);
+  if (!empty && by_format) {
     needs_by_format(source, target, needs, plan);
+    return needs;
+  }
+  if (!empty && source.dtype.is_varying() && !copies_encoded(source, target)) {
+    CodecChain(target.codecs, target.dtype.codec_bytes()).require_lossless();
+    needs_elements(source, target, needs, plan);
     return needs;
   }
   if (empty || copies_encoded(source, target)) {
@@ -362,6 +387,9 @@ void choose_tiles(const std::vector<PlanInput>& arrays, std::uint64_t read_ahead
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     ArrayPlan& array = plan.arrays[i];
     if (array.kind == ArrayPlan::Kind::by_format) useful_bytes = std::max(useful_bytes, kUsefulReferred_bytes);
+    // One encoded chunk may be nearly all there is.
+    if (array.kind == ArrayPlan::Kind::copy_chunks && arrays[i].source->dtype.is_varying())
+      useful_bytes = std::max(useful_bytes, saturating_mul(array.read_bytes, 2));
     if (array.kind != ArrayPlan::Kind::rewrite) continue;
     const ArrayMeta& source = *arrays[i].source;
     const ArrayMeta& target = *arrays[i].target;
@@ -380,8 +408,10 @@ void choose_tiles(const std::vector<PlanInput>& arrays, std::uint64_t read_ahead
   }
   // Memory that is not used need not be fetched from the system.
   plan.tiles_bytes = std::min(most_bytes, std::max(useful_bytes, kLeastTiles_bytes));
-  for (ArrayPlan& array : plan.arrays)
+  for (ArrayPlan& array : plan.arrays) {
     if (array.kind == ArrayPlan::Kind::by_format) array.tile_bytes = plan.tiles_bytes;
+    if (array.kind == ArrayPlan::Kind::elements) array.tile_bytes = most_bytes;
+  }
 }
 
 double total_reads(const Plan& plan) {
@@ -397,6 +427,7 @@ Plan make_plan(const std::vector<PlanInput>& arrays, const PlanRequest& request)
   Plan plan;
   plan.memory_bytes = request.memory_bytes;
   plan.base_bytes = request.base_bytes;
+  plan.allows_loss = request.allows_loss;
   plan.n_threads = std::max(1, request.n_threads);
   CodecChain::ScratchNeed worker_need;
   std::uint64_t least_tile = 0;

@@ -15,6 +15,7 @@ struct ArrayPlan {
     nothing,      // no elements, or none ever written
     copy_chunks,  // grids and codecs agree: encoded chunks move as they are
     rewrite,      // decode, gather, encode
+    elements,     // elements of any length, one by one: rechunk/element_copy.h
     by_format,    // elements only the format itself can read and write: Writer::copy_elements
   };
   std::string path;
@@ -48,6 +49,8 @@ struct Plan {
   std::uint64_t worker_bytes = 0;      // of one thread
   std::uint64_t read_ahead_bytes = 0;  // encoded chunks read and not yet decoded
   std::uint64_t tiles_bytes = 0;       // tiles in flight
+  /// What turns out to be lost while elements are copied is told rather than refused.
+  bool allows_loss = false;
 };
 
 struct PlanRequest {
@@ -55,6 +58,7 @@ struct PlanRequest {
   /// Resident bytes of the process before buffers, with what libraries will still need.
   std::uint64_t base_bytes = 0;
   int n_threads = 1;
+  bool allows_loss = false;
 };
 
 /// One array to plan: what it is and what it shall become.

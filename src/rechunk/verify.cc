@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/for_each_index.h"
 #include "codec/chain.h"
+#include "rechunk/element_copy.h"
 
 namespace chunkwise {
 namespace {
@@ -305,6 +306,23 @@ VerifyReport verify(VerifyMode mode, const Plan& plan, const Reader& source, con
         report.bytes += moved_bytes;
       };
       source.compare_elements(wanted.arrays[i].meta.path, target, work);
+      tick();
+      continue;
+    }
+    if (array.kind == ArrayPlan::Kind::elements) {
+      ElementWork work;
+      work.memory_bytes = array.tile_bytes;
+      work.stop = stop;
+      work.done = [&](bool, std::uint64_t, std::uint64_t element_bytes) {
+        ++report.n_chunks;
+        report.bytes += element_bytes;
+        tick();
+      };
+      const ArrayMeta& meta = wanted.arrays[i].meta;
+      if (mode == VerifyMode::sample)
+        check_element_proofs(target, meta, proofs[i], work);
+      else
+        compare_elements(source, sources[i], target, meta, work);
       tick();
       continue;
     }

@@ -30,6 +30,7 @@ const char* kind_name(ArrayPlan::Kind kind) {
       return "nothing";
     case ArrayPlan::Kind::copy_chunks:
       return "copy";
+    case ArrayPlan::Kind::elements:
     case ArrayPlan::Kind::by_format:
       return "elements";
     case ArrayPlan::Kind::rewrite:

@@ -25,6 +25,8 @@ std::string how(const ArrayPlan& plan, const ArrayMeta& target) {
       return "nothing to move: no element was ever written";
     case ArrayPlan::Kind::copy_chunks:
       return "encoded chunks copied as they are";
+    case ArrayPlan::Kind::elements:
+      return "elements copied one by one, as each has a length of its own";
     case ArrayPlan::Kind::by_format:
       return "elements copied one by one, as they refer to other places of the file";
     case ArrayPlan::Kind::rewrite:

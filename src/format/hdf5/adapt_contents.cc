@@ -56,8 +56,10 @@ void retype_fill_attribute(ArrayNode& node, AdaptReport& report) {
     if (attribute.name != "_FillValue") return false;
     const AttributeValue& value = attribute.value;
     const bool one = value.kind == AttributeValue::Kind::numbers && value.data.size() == value.dtype.bytes;
-    const bool one_text = node.meta.dtype.kind == DType::Kind::text && value.kind == AttributeValue::Kind::text &&
-                          value.texts.size() == 1 && value.texts[0].size() == node.meta.dtype.bytes;
+    const DType& dtype = node.meta.dtype;
+    const bool one_text = value.kind == AttributeValue::Kind::text && value.texts.size() == 1 &&
+                          (dtype.kind == DType::Kind::string ||
+                           (dtype.kind == DType::Kind::text && value.texts[0].size() == dtype.bytes));
     if (one_text) return false;
     if (one && in_array_type(value, node.meta.dtype).dtype == node.meta.dtype) return false;
     report.losses.push_back(
@@ -68,6 +70,8 @@ void retype_fill_attribute(ArrayNode& node, AdaptReport& report) {
   std::erase_if(node.attributes, is_no_fill_value);
   for (Attribute& attribute : node.attributes) {
     AttributeValue& value = attribute.value;
+    if (attribute.name == "_FillValue" && node.meta.dtype.kind == DType::Kind::string)
+      value.text_form.fixed = false;  // a string, not characters
     if (attribute.name != "_FillValue" || !node.meta.dtype.is_number() || value.dtype == node.meta.dtype) continue;
     AttributeValue typed = in_array_type(value, node.meta.dtype);
     report.notes.push_back(fmt::format("{}@_FillValue: {} becomes {}, the type of the variable", node.meta.path,
@@ -141,13 +145,15 @@ class ContentAdapter {
   bool lose_array(const ArrayNode& node) {
     const ArrayMeta& meta = node.meta;
     const auto* native = dynamic_cast<const ArrayNative*>(node.native.get());
-    if (!meta.unsupported.empty())
+    if (netcdf_ && meta.dtype.kind == DType::Kind::list)
+      lose(meta.path, fmt::format("type {} (a type without a name)", meta.dtype.name()));
+    else if (!meta.unsupported.empty())
       lose(meta.path, meta.unsupported);
     else if (netcdf_ && meta.dtype.kind == DType::Kind::text && meta.dtype.bytes != 1)
       lose(meta.path, fmt::format("type {} (texts of a fixed length above one)", meta.dtype.name()));
     else if (netcdf_ && meta.dtype.kind == DType::Kind::float_ && meta.dtype.bytes == 2)
       lose(meta.path, "type f2 (half precision)");
-    else if (meta.dtype.refers || !has_type(meta.dtype, netcdf_))
+    else if (!meta.dtype.is_varying() && (meta.dtype.refers || !has_type(meta.dtype, netcdf_)))
       lose(meta.path, "type " + meta.dtype.name());
     else if (netcdf_ && needs_name(meta.dtype) && meta.dtype.named.empty())
       lose(meta.path, fmt::format("type {} without a name of its own", meta.dtype.name()));

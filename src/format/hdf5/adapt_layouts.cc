@@ -87,14 +87,17 @@ std::optional<CodecSpecs> original_codecs(const ArrayNode& node) {
 void adapt_codecs(ArrayNode& node, AdaptReport& report) {
   ArrayMeta& meta = node.meta;
   if (meta.storage != Storage::chunked) return;
-  CodecSpecs specs = ordinary_codecs(meta);
+  // HDF5 filters see the places of such elements, not what they hold.
+  const bool leaves_out = meta.dtype.is_varying() && !meta.dtype.refers;
+  CodecSpecs specs = leaves_out ? CodecSpecs() : ordinary_codecs(meta);
   if (!std::all_of(meta.codecs.begin(), meta.codecs.end(), is_ordinary))
     if (auto original = original_codecs(node)) specs = std::move(*original);
   const bool changed = !std::equal(
       specs.begin(), specs.end(), meta.codecs.begin(), meta.codecs.end(),
       [&](const CodecSpec& a, const CodecSpec& b) { return a == b || (a.name == b.name && same_shuffle(b, meta)); });
   if (!changed) return;
-  report.notes.push_back(fmt::format("{}: {} becomes {}", meta.path, to_string(meta.codecs), to_string(specs)));
+  report.notes.push_back(fmt::format("{}: {} becomes {}{}", meta.path, to_string(meta.codecs), to_string(specs),
+                                     leaves_out ? ", as HDF5 does not encode what elements of any length hold" : ""));
   meta.codecs = std::move(specs);
 }
 
@@ -157,6 +160,10 @@ void adapt_layouts(Hierarchy& tree, AdaptReport& report) {
     adapt_axes(node.meta, report);
     adapt_storage(node, report);
     adapt_codecs(node, report);
+    if (node.meta.dtype.is_varying()) {
+      node.meta.dtype.refers = true;
+      node.meta.dtype.bytes = kVaryingBytes;
+    }
   }
 }
 

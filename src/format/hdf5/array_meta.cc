@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "format/hdf5/element_form.h"
+#include "format/hdf5/element_access.h"
 #include "format/hdf5/elsewhere.h"
 #include "format/hdf5/pipeline.h"
 #include "format/hdf5/scales.h"
@@ -71,6 +71,10 @@ void read_fill(const Lock& lock, hid_t dcpl, hid_t type, ArrayMeta& meta) {
   checked(lock, H5Pget_fill_time(dcpl, &time), "cannot read the fill value");
   if (time == H5D_FILL_TIME_NEVER) defined = H5D_FILL_VALUE_UNDEFINED;
   if (defined == H5D_FILL_VALUE_UNDEFINED) return;
+  if (meta.dtype.is_varying()) {
+    if (defined == H5D_FILL_VALUE_USER_DEFINED) meta.fill = read_varying_fill(lock, dcpl, type);
+    return;
+  }
   meta.fill.assign(meta.dtype.bytes, std::byte{0});
   if (defined == H5D_FILL_VALUE_USER_DEFINED)
     checked(lock, H5Pget_fill_value(dcpl, type, meta.fill.data()), "cannot read the fill value");
@@ -104,8 +108,9 @@ DatasetShape read_array_meta(const Lock& lock, hid_t dataset, const Hid& dcpl, c
     read_extent(lock, dataset, result);
     read_layout(lock, dcpl.get(), meta);
     result.other_files = other_files(lock, dcpl.get());
-    // Fill values that refer are copied with the creation list and mean nothing to others.
-    if (!meta.dtype.refers) read_fill(lock, dcpl.get(), type.get(), meta);
+    if (meta.dtype.kind == DType::Kind::string) meta.ascii_texts = H5Tget_cset(type.get()) == H5T_CSET_ASCII;
+    // Other fill values that refer are copied with the creation list and mean nothing to others.
+    if (!meta.dtype.refers || meta.dtype.is_varying()) read_fill(lock, dcpl.get(), type.get(), meta);
     count_stored(lock, dataset, meta);
     return result;
   } catch (Error& error) {

@@ -90,16 +90,4 @@ BoxSpaces box_spaces(const Lock& lock, hid_t dataset, const Box& box, const std:
   return spaces;
 }
 
-std::vector<Box> halves(const Box& box) {
-  for (int axis = 0; axis < box.shape.rank(); ++axis) {
-    if (box.shape[axis] < 2) continue;
-    std::vector<Box> parts(2, box);
-    parts[0].shape[axis] = box.shape[axis] / 2;
-    parts[1].shape[axis] -= parts[0].shape[axis];
-    parts[1].origin[axis] += parts[0].shape[axis];
-    return parts;
-  }
-  return {};
-}
-
 }  // namespace chunkwise::hdf5

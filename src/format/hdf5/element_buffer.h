@@ -45,7 +45,4 @@ struct BoxSpaces {
 };
 BoxSpaces box_spaces(const Lock& lock, hid_t dataset, const Box& box, const std::string& what);
 
-/// Two halves along the slowest axis that has more than one element; nothing if the box is a single element.
-std::vector<Box> halves(const Box& box);
-
 }  // namespace chunkwise::hdf5

@@ -8,49 +8,11 @@
 #include <optional>
 
 #include "base/sizes.h"
-#include "format/hdf5/chunk_table.h"
 #include "format/hdf5/element_buffer.h"
-#include "format/hdf5/elsewhere.h"
 #include "format/hdf5/scales.h"
 
 namespace chunkwise::hdf5 {
 namespace {
-
-/// A dataset opened so that the library keeps a few of its chunks decoded: pieces of a chunk are read and written one
-/// after the other.
-Hid open_with_cache(const Lock& lock, const ElementPlace& place, std::uint64_t cache_bytes) {
-  const Hid access = owned(lock, H5Pcreate(H5P_DATASET_ACCESS), "cannot create a property list", Code::internal);
-  constexpr std::size_t kSlots = 521;
-  checked(lock, H5Pset_chunk_cache(access.get(), kSlots, static_cast<std::size_t>(cache_bytes), 1.0),
-          "cannot set the cache of chunks", Code::internal);
-  return open_with_others(lock, *place.file, place.path, access);
-}
-
-/// The chunks of a source that exist. What does not exist must not even be read: for fill values with lists the library
-/// would write to the file.
-class Presence {
- public:
-  Presence(const Lock& lock, const ElementPlace& from, hid_t dataset) : grid_(from.meta.grid()) {
-    if (from.meta.storage == Storage::chunked && from.meta.n_stored_chunks < grid_.n_chunks())
-      table_.emplace(lock, *from.file, dataset, from.meta);
-  }
-  /// The parts of `box` that were written.
-  std::vector<Box> parts(const Box& box) const {
-    if (!table_) return {box};
-    std::vector<Box> parts;
-    for (const ChunkId id : grid_.overlapping(box))
-      if (table_->find(id)) parts.push_back(intersect(grid_.box(id), box));
-    return parts;
-  }
-
- private:
-  ChunkGrid grid_;
-  std::optional<ChunkTable> table_;
-};
-
-std::uint64_t chunk_cache_bytes(const ArrayMeta& meta) {
-  return meta.storage == Storage::chunked ? meta.chunk_bytes() : 0;
-}
 
 /// What is left of the memory for elements when the library holds its chunks: the one being written, a copy of it for
 /// its filters, and the same of the source. A long list stands in memory up to four times: ours, the one in which the
@@ -132,27 +94,12 @@ class Compare {
   const ObjectPaths& got_paths_;
 };
 
-MemoryForm form_of(const Lock& lock, hid_t dataset, const ArrayMeta& meta, Texts texts = Texts::as_lists) {
-  const Hid type = owned(lock, H5Dget_type(dataset), "cannot read the type of " + meta.path);
-  return memory_form(lock, type.get(), texts);
-}
-
-Shape position_of(const Box& box, std::size_t element) {
-  Shape position = box.origin;
-  auto rest = static_cast<Index>(element);
-  for (int axis = box.shape.rank() - 1; axis >= 0; --axis) {
-    position[axis] += rest % box.shape[axis];
-    rest /= box.shape[axis];
-  }
-  return position;
-}
-
 }  // namespace
 
 void copy_elements(const ElementPlace& from, const ElementPlace& to, ObjectMap& objects, const ElementWork& work) {
   std::optional<Lock> lock(std::in_place);
-  const Hid source = open_with_cache(*lock, from, chunk_cache_bytes(from.meta));
-  const Hid target = open_with_cache(*lock, to, chunk_cache_bytes(to.meta));
+  const Hid source = open_with_cache(*lock, from);
+  const Hid target = open_with_cache(*lock, to);
   const MemoryForm as_lists = form_of(*lock, source.get(), from.meta);
   const MemoryForm as_texts = form_of(*lock, source.get(), from.meta, Texts::as_texts);
   const bool has_texts = as_texts.form.has_texts;
@@ -214,7 +161,7 @@ void rehearse_elements(const ElementPlace& from, double& left_s) {
   const Lock lock;
   const auto begin = std::chrono::steady_clock::now();
   const auto used_s = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
-  const Hid source = open_with_cache(lock, from, chunk_cache_bytes(from.meta));
+  const Hid source = open_with_cache(lock, from);
   const MemoryForm form = form_of(lock, source.get(), from.meta);
   const Presence presence(lock, from, source.get());
   ElementBuffer buffer(kMostBytes);
@@ -242,8 +189,8 @@ void rehearse_elements(const ElementPlace& from, double& left_s) {
 void compare_elements(const ElementPlace& wanted, const ObjectPaths& wanted_paths, const ElementPlace& got,
                       const ObjectPaths& got_paths, const ElementWork& work) {
   std::optional<Lock> lock(std::in_place);
-  const Hid a = open_with_cache(*lock, wanted, chunk_cache_bytes(wanted.meta));
-  const Hid b = open_with_cache(*lock, got, chunk_cache_bytes(got.meta));
+  const Hid a = open_with_cache(*lock, wanted);
+  const Hid b = open_with_cache(*lock, got);
   const Presence presence(*lock, wanted, a.get());
   const MemoryForm form = form_of(*lock, a.get(), wanted.meta);
   lock.reset();
@@ -275,7 +222,7 @@ void compare_elements(const ElementPlace& wanted, const ObjectPaths& wanted_path
                            });
         if (equal) continue;
         throw Error(Code::mismatch, fmt::format("{}: element ({}) differs between source and target", got.meta.path,
-                                                to_string(position_of(box, at))));
+                                                to_string(position_in(box, static_cast<Index>(at)))));
       }
       return true;
     };

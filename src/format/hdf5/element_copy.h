@@ -2,18 +2,10 @@
 #pragma once
 
 #include "array/dataset.h"
-#include "format/hdf5/file.h"
+#include "format/hdf5/element_place.h"
 #include "format/hdf5/object_map.h"
 
 namespace chunkwise::hdf5 {
-
-/// One array with its place in a file.
-struct ElementPlace {
-  const std::shared_ptr<File>& file;
-  std::string path;  // in the file
-  const ArrayMeta& meta;
-  bool lies_elsewhere = false;  // the elements are in other files
-};
 
 /// Copies all elements, target chunk by target chunk; chunks of which the source never wrote anything stay unwritten.
 /// Takes the lock for a piece at a time. Throws Error{budget} if one element alone passes the memory.

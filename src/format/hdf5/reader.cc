@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "format/hdf5/element_access.h"
 #include "format/hdf5/elsewhere.h"
 #include "format/hdf5/first_look.h"
 #include "format/hdf5/format.h"
@@ -219,6 +220,10 @@ std::unique_ptr<ArraySource> Hdf5Reader::open_array(const std::string& path) con
   if (at.lies_elsewhere) return make_elsewhere_source(file_, std::move(dataset), at.meta);
   const bool is_located = located_.empty() || (index < located_.size() && located_[index]);
   return make_source(file_, std::move(dataset), at.meta, is_located ? Locate::here : Locate::in_child);
+}
+
+std::unique_ptr<ElementSource> Hdf5Reader::open_elements(const std::string& path, std::uint64_t most_bytes) const {
+  return open_element_source(place(path), most_bytes);
 }
 
 void Hdf5Reader::compare_elements(const std::string& path, const Reader& copy, const ElementWork& work) const {

@@ -20,6 +20,7 @@ class Hdf5Reader final : public Reader {
   Hdf5Reader(std::shared_ptr<File> file, FileRecords records, std::vector<bool> located = {});
   const Hierarchy& tree() const override { return tree_; }
   std::unique_ptr<ArraySource> open_array(const std::string& path) const override;
+  std::unique_ptr<ElementSource> open_elements(const std::string& path, std::uint64_t most_bytes) const override;
   void compare_elements(const std::string& path, const Reader& copy, const ElementWork& work) const override;
   /// Where an array of tree() stands. Valid while the reader lives.
   ElementPlace place(const std::string& path) const;

@@ -34,7 +34,9 @@ void members(Archive& archive, Is<DType::Member> auto& member) {
 template <typename Archive>
 void members(Archive& archive, Is<DType> auto& dtype) {
   archive.choice(dtype.kind, DType::Kind::other);
-  archive(dtype.bytes, dtype.other, dtype.refers, dtype.unit, dtype.n_units, dtype.members, dtype.named, dtype.names);
+  archive.choice(dtype.item_kind, DType::Kind::other);
+  archive(dtype.bytes, dtype.other, dtype.refers, dtype.unit, dtype.n_units, dtype.members, dtype.named, dtype.names,
+          dtype.item_bytes);
 }
 
 template <typename Archive>
@@ -59,7 +61,8 @@ void members(Archive& archive, Is<ArrayMeta> auto& meta) {
   archive.choice(meta.storage, Storage::virtual_);
   archive.choice(meta.layout.byte_order, ByteOrder::big);
   archive(meta.path, meta.dtype, meta.shape, meta.max_shape, meta.dims, meta.chunk, meta.layout.axes, meta.codecs,
-          meta.pads_edges, meta.raw_edges, meta.fill, meta.unsupported, meta.stored_bytes, meta.n_stored_chunks);
+          meta.pads_edges, meta.raw_edges, meta.fill, meta.ascii_texts, meta.unsupported, meta.stored_bytes,
+          meta.n_stored_chunks);
 }
 
 template <typename Archive>
@@ -243,7 +246,8 @@ bool can_be(const DatasetRecord& dataset) {
   const int rank = meta.shape.rank();
   return meta.max_shape.rank() == rank && meta.chunk.rank() == rank && all_at_least(0, meta.shape) &&
          all_at_least(kUnlimited, meta.max_shape) && all_at_least(1, meta.chunk) &&
-         (meta.fill.empty() || meta.fill.size() == meta.dtype.bytes) && meta.n_stored_chunks >= 0 &&
+         (meta.fill.empty() || meta.dtype.is_varying() || meta.fill.size() == meta.dtype.bytes) &&
+         (meta.dtype.kind != DType::Kind::list || meta.dtype.item_bytes > 0) && meta.n_stored_chunks >= 0 &&
          (!dataset.axes.is_scale || rank > 0) && can_be(meta.dtype) &&
          (dataset.axes.labels.empty() || dataset.axes.labels.size() == static_cast<std::size_t>(rank));
 }

@@ -69,6 +69,17 @@ bool is_h5py_bool(hid_t type) {
          has_member(type, "TRUE", 1);
 }
 
+/// A list of numbers; anything else in a list is known to HDF5 alone.
+void classify_list(const Lock& lock, hid_t type, ElementType& element) {
+  const Hid base = owned(lock, H5Tget_super(type), "cannot read the elements of a list type");
+  const ElementType item = element_type(lock, base.get());
+  if (!item.dtype.is_number() || !item.dtype.names.empty()) return;
+  element.dtype.kind = DType::Kind::list;
+  element.dtype.item_kind = item.dtype.kind;
+  element.dtype.item_bytes = item.dtype.bytes;
+  element.byte_order = item.byte_order;
+}
+
 /// True if elements hold places in the file, at any depth.
 bool refers_elsewhere(const Lock& lock, hid_t type) {
   switch (H5Tget_class(type)) {
@@ -203,7 +214,10 @@ ElementType element_type(const Lock& lock, hid_t type, int depth) {
   dtype.bytes = H5Tget_size(type);
   dtype.refers = refers_elsewhere(lock, type);
   std::optional<ElementType> found;
-  switch (dtype.refers ? H5T_NO_CLASS : H5Tget_class(type)) {
+  const H5T_class_t type_class = H5Tget_class(type);
+  if (type_class == H5T_VLEN) classify_list(lock, type, element);
+  if (type_class == H5T_STRING && dtype.refers) dtype.kind = Kind::string;
+  switch (dtype.refers ? H5T_NO_CLASS : type_class) {
     case H5T_INTEGER:
       if (is_integer(type)) dtype.kind = H5Tget_sign(type) == H5T_SGN_2 ? Kind::int_ : Kind::uint;
       break;
@@ -392,6 +406,12 @@ Hid make_type(const Lock& lock, const DType& dtype, ByteOrder byte_order) {
     }
     case Kind::structured:
       return make_compound(lock, dtype);
+    case Kind::string:
+      return make_string_type(lock, 0, H5T_STR_NULLTERM, true);
+    case Kind::list: {
+      const Hid item = make_type(lock, dtype.item(), byte_order);
+      return owned(lock, H5Tvlen_create(item.get()), what, Code::internal);
+    }
     default:
       break;
   }

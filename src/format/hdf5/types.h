@@ -18,8 +18,9 @@ struct ElementType {
 /// Classifies a datatype. Numbers are integers of 1, 2, 4 or 8 bytes that use all their bits, and enumerations of
 /// those, IEEE floats of 2, 4 or 8 bytes, and the enum {FALSE=0, TRUE=1} on one byte, h5py's bool; the compound {r, i}
 /// of two equal floats is a complex number, as h5py has them; strings of fixed length are text, DType::other having
-/// their character set and padding; opaque types are raw, with their tag; compounds of all these, of arrays and of each
-/// other are structured. Everything else is Kind::other with its words. Types that are objects have no name yet.
+/// their character set and padding, others string; lists of numbers of variable length are list; opaque types are raw,
+/// with their tag; compounds of all these of fixed size, of arrays and of each other are structured. Everything else is
+/// Kind::other with its words. Types that are objects have no name yet.
 ElementType element_type(const Lock& lock, hid_t type);
 
 /// True if make_type can make it, and netCDF-4 can read it.

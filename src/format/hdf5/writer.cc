@@ -4,6 +4,7 @@
 #include <bit>
 #include <iterator>
 
+#include "format/hdf5/element_access.h"
 #include "format/hdf5/element_copy.h"
 #include "format/hdf5/format.h"
 #include "format/hdf5/reader.h"
@@ -72,13 +73,25 @@ void Hdf5Writer::place_again() {
   kept_.reset();
 }
 
+std::unique_ptr<ElementSink> Hdf5Writer::open_elements(const std::string& path, std::uint64_t most_bytes) {
+  place_again();
+  const auto found = targets_.find(path);
+  CHUNKWISE_CHECK(found != targets_.end());
+  return open_element_sink({file_, found->second.path, found->second.meta, false}, most_bytes);
+}
+
 void Hdf5Writer::copy_elements(const std::string& path, const Reader& source, const ElementWork& work) {
   place_again();
   const auto* reader = dynamic_cast<const Hdf5Reader*>(&source);
   const auto found = targets_.find(path);
-  CHUNKWISE_CHECK(reader != nullptr && objects_ && found != targets_.end());
+  CHUNKWISE_CHECK(reader != nullptr && found != targets_.end());
+  const ElementPlace from = reader->place(path);
+  // Between files of different formats only elements without references are copied, which need no objects.
+  CHUNKWISE_CHECK(objects_ || from.meta.dtype.is_varying());
+  ObjectMap none(*from.file, file_->id());
   try {
-    hdf5::copy_elements(reader->place(path), {file_, found->second.path, found->second.meta, false}, *objects_, work);
+    hdf5::copy_elements(from, {file_, found->second.path, found->second.meta, false}, objects_ ? *objects_ : none,
+                        work);
   } catch (Error& error) {
     throw error.in(path);
   }

@@ -26,6 +26,7 @@ class Hdf5Writer final : public Writer {
   void keep_objects(ObjectMap objects) { objects_ = std::move(objects); }
 
   std::unique_ptr<ArraySink> open_array(const std::string& path) override;
+  std::unique_ptr<ElementSink> open_elements(const std::string& path, std::uint64_t most_bytes) override;
   void copy_elements(const std::string& path, const Reader& source, const ElementWork& work) override;
   std::optional<std::string> checkpoint() override;
   void finish() override;

@@ -4,6 +4,7 @@
 
 #include "format/hdf5/adapt_parts.h"
 #include "format/hdf5/attributes.h"
+#include "format/hdf5/element_access.h"
 #include "format/hdf5/pipeline.h"
 #include "format/hdf5/scales.h"
 #include "format/hdf5/types.h"
@@ -197,9 +198,13 @@ class NeutralWrite {
     const std::string path = hides ? join(group, std::string(kNonCoordinatePrefix) + name) : meta.path;
 
     const Hid dcpl = make_dcpl(lock_);
-    const Hid type = type_of(meta);
+    const Hid type = meta.dtype.kind == DType::Kind::string
+                         ? make_string_type(lock_, 0, H5T_STR_NULLTERM, !meta.ascii_texts)
+                         : type_of(meta);
     set_layout(lock_, dcpl.get(), meta);
-    if (!meta.fill.empty()) {
+    if (meta.dtype.is_varying()) {
+      set_varying_fill(lock_, dcpl.get(), type.get(), meta);
+    } else if (!meta.fill.empty()) {
       CHUNKWISE_CHECK(meta.fill.size() == meta.dtype.bytes);
       check_list(lock_, H5Pset_fill_value(dcpl.get(), type.get(), meta.fill.data()));
     }

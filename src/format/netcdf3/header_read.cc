@@ -7,6 +7,7 @@
 #include "array/json_fields.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "format/netcdf3/header.h"
 
 namespace chunkwise::netcdf3 {
@@ -81,26 +82,6 @@ class Cursor {
   std::vector<std::byte> window_;
   std::uint64_t window_at_ = 0;
 };
-
-bool is_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t n = lead < 0x80                   ? 1
-                          : lead >= 0xC2 && lead < 0xE0 ? 2
-                          : lead >= 0xE0 && lead < 0xF0 ? 3
-                          : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                        : 0;
-    if (n == 0 || n > text.size() - i) return false;
-    for (std::size_t k = 1; k < n; ++k)
-      if ((static_cast<unsigned char>(text[i + k]) & 0xC0u) != 0x80) return false;
-    const auto next = static_cast<unsigned char>(n > 1 ? text[i + 1] : 0);
-    const bool overlong = (lead == 0xE0 && next < 0xA0) || (lead == 0xF0 && next < 0x90);
-    const bool beyond = (lead == 0xED && next >= 0xA0) || (lead == 0xF4 && next >= 0x90);  // surrogates, above U+10FFFF
-    if (overlong || beyond) return false;
-    i += n;
-  }
-  return true;
-}
 
 class HeaderParser {
  public:

@@ -112,3 +112,23 @@ TEST_CASE("The same chunk always gives the same bytes, whatever was encoded befo
     CHECK(samples::copy(chain.encode(data, scratch)) == first);
   }
 }
+
+TEST_CASE("A chunk that does not say how large it is decodes up to a limit") {
+  const ByteVector data = samples::smooth_field(1000);
+  for (const char* text :
+       {"none", "deflate", "gzip", "zstd", "blosc", "lz4", "bz2", "crc32c", "zstd,crc32c", "gzip,blosc"}) {
+    const CodecChain chain(parse_codecs(text), 1);
+    CodecChain::Scratch scratch;
+    INFO(text);
+    const ByteVector encoded = samples::copy(chain.encode(data, scratch));
+    const auto decoded = chain.decode_at_most(encoded, data.size() + 777, scratch);
+    REQUIRE(decoded);
+    CHECK(samples::copy(*decoded) == data);
+    CHECK(chain.decode_at_most(encoded, data.size(), scratch));
+    CHECK_FALSE(chain.decode_at_most(encoded, data.size() - 1, scratch));
+    if (chain.empty()) continue;
+    ByteVector damaged = encoded;
+    damaged.resize(damaged.size() / 2);
+    CHECK(code_of([&] { chain.decode_at_most(damaged, data.size(), scratch); }) == Code::corrupt);
+  }
+}

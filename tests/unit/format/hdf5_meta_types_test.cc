@@ -55,8 +55,9 @@ TEST_CASE("types that are no numbers of ours are named") {
   REQUIRE(H5Tset_precision(odd.get(), 17) >= 0);
   CHECK(words_of(odd) == "17-bit integer in 4 bytes");
   CHECK(words_of(Hid(H5Tcopy(H5T_NATIVE_LDOUBLE))) == "long double of 16 bytes");
-  CHECK(words_of(make_string_type(lock, 0, H5T_STR_NULLTERM, true)) == "variable-length string");
-  CHECK(words_of(Hid(H5Tvlen_create(H5T_STD_I8LE))) == "variable-length list of 8-bit integer in 1 bytes");
+  CHECK(words_of(Hid(H5Tvlen_create(H5T_STD_REF_OBJ))) == "variable-length list of object reference");
+  CHECK(words_of(Hid(H5Tvlen_create(make_string_type(lock, 0, H5T_STR_NULLTERM, true).get()))) ==
+        "variable-length list of variable-length string");
   CHECK(words_of(Hid(H5Tcopy(H5T_STD_REF_OBJ))) == "object reference");
   CHECK(words_of(Hid(H5Tcreate(H5T_OPAQUE, 3))) == "opaque of 3 bytes");
 
@@ -74,6 +75,20 @@ TEST_CASE("strings of fixed length are text") {
   CHECK(dtype.bytes == 5);
   CHECK(dtype.name() == "S5");
   CHECK_FALSE(dtype.refers);
+}
+
+TEST_CASE("strings of variable length and lists of numbers are elements of any length") {
+  const Lock lock;
+  const DType text = element_type(lock, make_string_type(lock, 0, H5T_STR_NULLTERM, true).get()).dtype;
+  CHECK(text.kind == DType::Kind::string);
+  CHECK(text.name() == "string");
+  CHECK(text.refers);
+  const ElementType list = element_type(lock, Hid(H5Tvlen_create(H5T_STD_I16BE)).get());
+  CHECK(list.dtype.kind == DType::Kind::list);
+  CHECK(list.dtype.name() == "list of i2");
+  CHECK(list.dtype.refers);
+  CHECK(list.byte_order == ByteOrder::big);
+  CHECK(element_type(lock, make_type(lock, list.dtype, ByteOrder::big).get()).dtype == list.dtype);
 }
 
 TEST_CASE("a type refers to other places if any part of it does") {
