@@ -56,7 +56,7 @@ void require_memory(std::uint64_t memory_bytes) {
 }  // namespace
 
 bool changes_nothing(const RechunkRequest& request, const Hierarchy& source, const FormatRow& to) {
-  return request.chunks.empty() && request.codecs.empty() && request.variables.empty() && request.exclude.empty() &&
+  return request.chunks.empty() && request.shards.empty() && request.codecs.empty() && request.variables.empty() && request.exclude.empty() &&
          source.format == to.name && !to.is_directory && source.is_self_contained;
 }
 

@@ -67,6 +67,7 @@ Json variable_json(const AdviseReport::Variable& variable) {
           {"dtype", meta.dtype.name()},
           {"dims", std::move(dims)},
           {"chunks", chunked ? lengths(meta.chunk) : Json(nullptr)},
+          {"shards", chunked && !meta.shards.empty() ? lengths(meta.unit()) : Json(nullptr)},
           {"codecs", std::move(codecs)},
           {"n_chunks", variable.exists ? Json(variable.n_chunks) : Json(nullptr)},
           {"stored_bytes", variable.exists ? Json(meta.stored_bytes) : Json(nullptr)},

@@ -79,7 +79,8 @@ bool alike(const Variable& a, const Variable& b) {
   const bool same_array = a.exists == b.exists && a.meta.dtype == b.meta.dtype && a.meta.shape == b.meta.shape &&
                           a.axes.names == b.axes.names && a.axes.unlimited == b.axes.unlimited;
   const bool same_storage = a.meta.storage == b.meta.storage && a.meta.codecs == b.meta.codecs &&
-                            (a.meta.storage != Storage::chunked || a.meta.chunk == b.meta.chunk);
+                            (a.meta.storage != Storage::chunked || a.meta.chunk == b.meta.chunk) &&
+                            a.meta.shards == b.meta.shards;
   const Layout* pick_a = a.find(Layout::Kind::recommended);
   const Layout* pick_b = b.find(Layout::Kind::recommended);
   return same_array && same_storage && pick_a->chunk == pick_b->chunk && a.notes == b.notes;
@@ -128,6 +129,7 @@ std::string head_text(const Group& g) {
   if (meta.storage == Storage::chunked) {
     text += fmt::format(", {} chunk{} of {}", format_count(variable.n_chunks), variable.n_chunks == 1 ? "" : "s",
                         compact(meta.chunk));
+    if (!meta.shards.empty()) text += fmt::format(" in shards of {}", compact(meta.unit()));
   } else {
     text += meta.storage == Storage::compact    ? ", compact"
             : meta.storage == Storage::virtual_ ? ", virtual"

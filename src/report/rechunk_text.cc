@@ -15,7 +15,8 @@ std::string layout_of(const ArrayMeta& meta) {
   if (meta.storage == Storage::contiguous) return "contiguous" + codecs;
   if (meta.storage == Storage::compact) return "compact";
   if (meta.storage == Storage::virtual_) return "virtual";
-  return to_string(meta.chunk) + codecs;
+  const std::string shards = meta.shards.empty() ? "" : fmt::format(" in shards of {}", to_string(meta.unit()));
+  return to_string(meta.chunk) + shards + codecs;
 }
 
 std::string how(const ArrayPlan& plan, const ArrayMeta& target) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "array/json_attributes.h"
+#include "array/shard_index.h"
 #include "array/zarr_adapt.h"
 #include "base/error.h"
 #include "codec/registry.h"
@@ -54,6 +55,18 @@ CodecSpecs to_core(const CodecSpecs& codecs, std::size_t chunk_bytes) {
   return core;
 }
 
+// Shards are written one level deep, and their index in C order, which all readers have.
+void simplify_shards(ArrayMeta& meta, AdaptReport& report) {
+  if (meta.shards.empty()) return;
+  if (meta.shards.size() > 1) {
+    report.notes.push_back(fmt::format("{}: shards of {} inside shards of {} become shards of {} with chunks of {}",
+                                       meta.path, to_string(meta.shards[1].shape), to_string(meta.unit()),
+                                       to_string(meta.unit()), to_string(meta.chunk)));
+    meta.shards.resize(1);
+  }
+  meta.shards[0].index_axes = {};
+}
+
 }  // namespace
 
 void adapt(Hierarchy& tree, AdaptReport& report) {
@@ -66,6 +79,7 @@ void adapt(Hierarchy& tree, AdaptReport& report) {
       replace_codecs(node, to_core(node.meta.codecs, node.meta.chunk_bytes()), "which every Zarr v3 reader decodes",
                      report);
     }
+    simplify_shards(node.meta, report);
     for (Attribute& attribute : node.attributes) {
       // In Zarr v3 the fill value masks nothing, so what it implied must be spelled out.
       const auto* spelling = dynamic_cast<const JsonSpelling*>(attribute.native.get());
@@ -75,7 +89,14 @@ void adapt(Hierarchy& tree, AdaptReport& report) {
 }
 
 void check(const Hierarchy& tree) {
-  for (const ArrayNode& node : tree.arrays) check_zarr_array(node.meta, "Zarr v3", has_spelling);
+  for (const ArrayNode& node : tree.arrays) {
+    check_zarr_array(node.meta, "Zarr v3", has_spelling);
+    try {
+      shard_index_forms(node.meta);
+    } catch (Error& error) {
+      throw error.in(node.meta.path);
+    }
+  }
 }
 
 }  // namespace chunkwise::zarr3

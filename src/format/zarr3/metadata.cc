@@ -9,6 +9,7 @@
 
 #include "array/json_fields.h"
 #include "array/scalar.h"
+#include "array/shard_index.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "codec/chain.h"
@@ -37,6 +38,10 @@ constexpr std::array<CoreType, 12> kCoreTypes{{{"bool", "bool"},
 // Texts of a fixed number of bytes, as zarr-python 3 registers them: {"length_bytes": 1}, the fill in base64.
 constexpr const char* kTextType = "null_terminated_bytes";
 constexpr std::uint64_t kMaxText_bytes = std::uint64_t{1} << 30;
+
+constexpr std::string_view kShardCodec = "sharding_indexed";
+/// Two are known to occur.
+constexpr std::size_t kMostShardLevels = 8;
 
 // A named extension point: an object with a name and maybe a configuration, or the bare name.
 struct Extension {
@@ -153,32 +158,93 @@ class ArrayParser {
   }
 
   void parse_codecs() {
-    const Json& list = need_member(document_, "codecs");
+    parse_chain(need_member(document_, "codecs"), "codecs");
+    if (!meta_.unsupported.empty()) return;
+    try {
+      CodecChain(meta_.codecs, meta_.dtype.bytes);
+      shard_index_forms(meta_);
+    } catch (const Error& error) {
+      if (error.code() != Code::unsupported) throw;
+      refuse(error.message());
+    }
+  }
+
+  // The codecs of the array, or those inside a shard.
+  void parse_chain(const Json& list, const std::string& name) {
     if (!list.is_array() || list.empty()) {
-      throw Error(Code::corrupt, fmt::format("'codecs' is {}, not a list of codecs", quote(list)));
+      throw Error(Code::corrupt, fmt::format("'{}' is {}, not a list of codecs", name, quote(list)));
     }
     bool to_bytes_seen = false;
+    bool holds_shards = false;
     for (std::size_t i = 0; i < list.size(); ++i) {
-      const std::string what = fmt::format("codecs[{}]", i);
+      const std::string what = fmt::format("{}[{}]", name, i);
       const Extension codec = parse_extension(list[i], what);
       if (codec.name == "transpose") {
         if (to_bytes_seen) throw Error(Code::corrupt, fmt::format("'{}' (transpose) comes after the bytes", what));
         transpose(codec, what);
-      } else if (codec.name == "bytes" || codec.name == "endian" || codec.name == "sharding_indexed") {
+      } else if (codec.name == "bytes" || codec.name == "endian" || codec.name == kShardCodec) {
         if (to_bytes_seen) throw Error(Code::corrupt, fmt::format("'{}' is a second array-to-bytes codec", what));
         to_bytes_seen = true;
-        codec.name == "sharding_indexed" ? refuse("codec sharding_indexed") : take_byte_order(codec, what);
+        holds_shards = codec.name == kShardCodec;
+        holds_shards ? parse_shards(codec, what) : take_byte_order(codec, what);
+      } else if (holds_shards) {
+        refuse(fmt::format("codec {} around whole shards", quote_name(codec.name)));
       } else {
         add_codec(codec, what, to_bytes_seen);
       }
     }
+    if (meta_.unsupported.empty() && !to_bytes_seen) {
+      throw Error(Code::corrupt, fmt::format("'{}' has no array-to-bytes codec", name));
+    }
+  }
+
+  // Up to here meta_.chunk is the shard; it becomes what the shard holds.
+  void parse_shards(const Extension& codec, const std::string& what) {
     if (!meta_.unsupported.empty()) return;
-    if (!to_bytes_seen) throw Error(Code::corrupt, "'codecs' has no array-to-bytes codec");
-    try {
-      CodecChain(meta_.codecs, meta_.dtype.bytes);
-    } catch (const Error& error) {
-      if (error.code() != Code::unsupported) throw;
-      refuse(error.message());
+    if (meta_.shards.size() == kMostShardLevels) return refuse("shards inside shards, many times over");
+    ShardLevel level;
+    level.shape = meta_.chunk;
+    level.index_axes = meta_.layout.axes;
+    const Shape part = need_extents(need_configuration(codec, what, "chunk_shape"), what + ".chunk_shape", 0);
+    if (part.rank() != meta_.shape.rank()) {
+      throw Error(Code::corrupt, fmt::format("'{}.chunk_shape' has {} elements, but 'shape' has {}", what, part.rank(),
+                                             meta_.shape.rank()));
+    }
+    for (int i = 0; i < part.rank(); ++i) {
+      const int axis = level.index_axes.rank() == 0 ? i : static_cast<int>(level.index_axes[i]);
+      const Index length = part[i] == 0 && meta_.shape[axis] == 0 ? 1 : part[i];
+      if (length == 0 || level.shape[axis] % length != 0) {
+        throw Error(Code::corrupt, fmt::format("'{}.chunk_shape' has {}, which does not divide the {} of the shard",
+                                               what, length, level.shape[axis]));
+      }
+      meta_.chunk[axis] = length;
+    }
+    if (const Json* location = find_member(*codec.configuration, "index_location")) {
+      level.index_at_start = is_value(*location, "start");
+      if (!level.index_at_start && !is_value(*location, "end")) {
+        throw Error(Code::corrupt, fmt::format("'{}.index_location' is {}, neither 'start' nor 'end'", what,
+                                               quote(*location)));
+      }
+    }
+    parse_index_codecs(need_configuration(codec, what, "index_codecs"), what + ".index_codecs", level);
+    meta_.shards.push_back(level);
+    parse_chain(need_configuration(codec, what, "codecs"), what + ".codecs");
+  }
+
+  void parse_index_codecs(const Json& list, const std::string& name, ShardLevel& level) {
+    if (!list.is_array() || list.empty()) {
+      throw Error(Code::corrupt, fmt::format("'{}' is {}, not a list of codecs", name, quote(list)));
+    }
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const std::string what = fmt::format("{}[{}]", name, i);
+      const Extension codec = parse_extension(list[i], what);
+      if (i == 0 && (codec.name == "bytes" || codec.name == "endian")) {
+        level.index_order = parse_endian(need_configuration(codec, what, "endian"), what);
+      } else if (i > 0 && codec.name == "crc32c") {
+        level.index_codecs.push_back(CodecSpec{"crc32c", {}});
+      } else {
+        refuse(fmt::format("codec {} of the index of shards", quote_name(codec.name)));
+      }
     }
   }
 
@@ -227,6 +293,13 @@ class ArrayParser {
     meta_.layout.axes = identity ? Shape() : axes;
   }
 
+  static ByteOrder parse_endian(const Json& endian, const std::string& what) {
+    if (is_value(endian, "big")) return ByteOrder::big;
+    if (is_value(endian, "little")) return ByteOrder::little;
+    throw Error(Code::corrupt,
+                fmt::format("the endian of '{}' is {}, neither 'little' nor 'big'", what, quote(endian)));
+  }
+
   void take_byte_order(const Extension& codec, const std::string& what) {
     const Json* endian = codec.configuration == nullptr ? nullptr : find_member(*codec.configuration, "endian");
     if (endian == nullptr || endian->is_null()) {
@@ -235,11 +308,7 @@ class ArrayParser {
       }
       return;
     }
-    if (!is_value(*endian, "little") && !is_value(*endian, "big")) {
-      throw Error(Code::corrupt,
-                  fmt::format("the endian of '{}' is {}, neither 'little' nor 'big'", what, quote(*endian)));
-    }
-    const bool big = *endian == Json("big") && meta_.dtype.bytes > 1;
+    const bool big = parse_endian(*endian, what) == ByteOrder::big && meta_.dtype.bytes > 1;
     meta_.layout.byte_order = big ? ByteOrder::big : ByteOrder::little;
   }
 
@@ -313,7 +382,21 @@ Json print_codecs(const ArrayMeta& meta) {
     if (configuration.empty()) configuration = Json::object();
     codecs.push_back(named(name.c_str(), std::move(configuration)));
   }
-  return codecs;
+  if (meta.shards.empty()) return codecs;
+  CHUNKWISE_CHECK(meta.shards.size() == 1 && meta.shards[0].index_axes.rank() == 0);
+  const ShardLevel& shards = meta.shards[0];
+  const auto endian = [](ByteOrder order) { return order == ByteOrder::little ? "little" : "big"; };
+  Json index_codecs = Json::array();
+  index_codecs.push_back(named("bytes", Json{{"endian", endian(shards.index_order)}}));
+  for (const CodecSpec& codec : shards.index_codecs) index_codecs.push_back(Json{{"name", codec.name}});
+  Json configuration = Json::object();
+  configuration["chunk_shape"] = std::vector<Index>(meta.chunk.begin(), meta.chunk.end());
+  configuration["codecs"] = std::move(codecs);
+  configuration["index_codecs"] = std::move(index_codecs);
+  configuration["index_location"] = shards.index_at_start ? "start" : "end";
+  Json outer = Json::array();
+  outer.push_back(named(std::string(kShardCodec).c_str(), std::move(configuration)));
+  return outer;
 }
 
 }  // namespace
@@ -346,7 +429,7 @@ Json print_array(const ArrayMeta& meta, const ZarrArray& native, Json attributes
   document["data_type"] =
       is_text ? named(kTextType, Json{{"length_bytes", meta.dtype.bytes}}) : Json(std::string(type->name));
   document["chunk_grid"] =
-      named("regular", Json{{"chunk_shape", std::vector<Index>(meta.chunk.begin(), meta.chunk.end())}});
+      named("regular", Json{{"chunk_shape", std::vector<Index>(meta.unit().begin(), meta.unit().end())}});
   const char separator = native.separator != 0 ? native.separator : native.v2_keys ? '.' : '/';
   document["chunk_key_encoding"] =
       named(native.v2_keys ? "v2" : "default", Json{{"separator", std::string(1, separator)}});
