@@ -52,8 +52,8 @@ std::size_t ShardIndexForm::position(const Shape& coords) const {
 
 std::uint64_t ShardIndexForm::place(std::uint64_t shard_bytes) const {
   if (shard_bytes < stored_bytes_) {
-    throw Error(Code::corrupt, fmt::format("the shard has {} bytes, less than its index of {}", shard_bytes,
-                                           stored_bytes_));
+    throw Error(Code::corrupt,
+                fmt::format("the shard has {} bytes, less than its index of {}", shard_bytes, stored_bytes_));
   }
   return at_start_ ? 0 : shard_bytes - stored_bytes_;
 }
@@ -93,12 +93,13 @@ void ShardIndexForm::check(const ShardEntry& entry, std::uint64_t shard_bytes) c
   const char* wrong = nullptr;
   if (!end || *end > shard_bytes) {
     wrong = "beyond its end";
-  } else if (entry.length_bytes > 0 && entry.offset_bytes < index + stored_bytes_ && *end > index) {
+  } else if (entry.length_bytes > 0 && entry.offset_bytes<index + stored_bytes_&& * end> index) {
     wrong = "inside the index itself";
   }
   if (wrong == nullptr) return;
-  throw Error(Code::corrupt, fmt::format("the index of the shard of {} bytes speaks of {} bytes at byte {}, {}",
-                                         shard_bytes, entry.length_bytes, entry.offset_bytes, wrong),
+  throw Error(Code::corrupt,
+              fmt::format("the index of the shard of {} bytes speaks of {} bytes at byte {}, {}", shard_bytes,
+                          entry.length_bytes, entry.offset_bytes, wrong),
               "the shard is damaged or truncated; copy it again from its source");
 }
 

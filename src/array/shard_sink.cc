@@ -118,8 +118,7 @@ void ShardSink::write(ChunkId id, const EncodedChunk& chunk) {
     }
     if (is_last) finish(shard);
   } catch (Error& error) {
-    throw error.in(
-        fmt::format("chunk {} of {} (key {})", linear(id), meta_.path, keys_.key(units_.coords(unit))));
+    throw error.in(fmt::format("chunk {} of {} (key {})", linear(id), meta_.path, keys_.key(units_.coords(unit))));
   }
 }
 
@@ -226,8 +225,9 @@ std::map<Index, PartialShard> ShardSink::unfinished(const Store& store, const Ar
     const std::string key = keys.key(units.coords(ChunkId{unit}));
     const auto size = store.size_bytes(key);
     if (!size || *size < shard.end_bytes) {
-      throw Error(Code::unsupported, fmt::format("the shard {} of {} has {} bytes, not {} as before", key, meta.path,
-                                                 size.value_or(0), shard.end_bytes),
+      throw Error(Code::unsupported,
+                  fmt::format("the shard {} of {} has {} bytes, not {} as before", key, meta.path, size.value_or(0),
+                              shard.end_bytes),
                   "the unfinished target cannot be continued: remove it, and begin anew");
     }
   }

@@ -159,9 +159,8 @@ Shape proportional_lengths(const Shape& shape, std::uint64_t element_bytes, std:
     for (int axis : open) volume *= static_cast<double>(std::max<Index>(shape[axis], 1));
     const double fraction =
         open.empty() ? 1 : std::min(1.0, std::pow(wanted / volume, 1.0 / static_cast<double>(open.size())));
-    const auto too_short = std::partition(open.begin(), open.end(), [&](int axis) {
-      return static_cast<double>(shape[axis]) * fraction >= 1;
-    });
+    const auto too_short = std::partition(open.begin(), open.end(),
+                                          [&](int axis) { return static_cast<double>(shape[axis]) * fraction >= 1; });
     const bool settled = too_short == open.end();
     open.erase(too_short, open.end());
     if (!settled) continue;

@@ -39,8 +39,8 @@ std::optional<Error> refusal(const ArrayMeta& meta, const Shape& shard, bool are
     const Index length = shard[axis];
     if (length % chunk == 0) continue;
     const std::string name = axis_name(meta, axis);
-    const std::string what = fmt::format("{}: {}shards of {} along {}", meta.path, are_kept ? "the source's " : "",
-                                         length, name);
+    const std::string what =
+        fmt::format("{}: {}shards of {} along {}", meta.path, are_kept ? "the source's " : "", length, name);
     // As -c and --shards take it.
     const bool has_name = !meta.dims.empty() && !meta.dims[static_cast<std::size_t>(axis)].empty();
     const std::string label = has_name ? name : fmt::format("{}", axis);

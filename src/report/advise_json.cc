@@ -43,7 +43,7 @@ Json layout_json(const AdviseReport::Layout& layout, const std::vector<AccessPat
   }
   return {{"name", layout.name},
           {"chunks", chunks(layout.chunk)},
-          {"shards", nullptr},
+          {"shards", chunks(layout.shard)},
           {"weighted_seconds", layout.weighted_s},
           {"size_bytes", bytes(layout.size_bytes)},
           {"costs", std::move(costs)}};

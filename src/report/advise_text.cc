@@ -254,22 +254,25 @@ std::string verdict_text(const AdviseReport& report, const Variable& variable) {
   return text;
 }
 
-/// "T:time/516,y/20,x/25"; axis numbers where a name would not survive the command line.
-std::string chunk_spec(const Variable& variable, const std::vector<Variable>& all) {
-  const Shape& chunk = *variable.find(Layout::Kind::recommended)->chunk;
+/// "time/516,y/20,x/25"; axis numbers where a name would not survive the command line.
+std::string lengths_spec(const Shape& box, const Variable& variable) {
   std::string lengths;
-  for (int axis = 0; axis < chunk.rank(); ++axis) {
+  for (int axis = 0; axis < box.rank(); ++axis) {
     std::string label = variable.axes.label(axis);
     if (label.find_first_of(",/:=@") != std::string::npos) label = std::to_string(axis);
-    lengths += fmt::format("{}{}/{}", axis == 0 ? "" : ",", label, chunk[axis]);
+    lengths += fmt::format("{}{}/{}", axis == 0 ? "" : ",", label, box[axis]);
   }
-  if (!variable.exists) return lengths;
-  // The last part of the path names it, unless another variable has the same.
+  return lengths;
+}
+
+/// "T:", or nothing where there is no variable. The last part of the path names it, unless another has the same.
+std::string variable_spec(const Variable& variable, const std::vector<Variable>& all) {
+  if (!variable.exists) return {};
   const auto last_part = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
   const std::string name = last_part(variable.meta.path);
   const auto n_same =
       std::count_if(all.begin(), all.end(), [&](const Variable& other) { return last_part(other.meta.path) == name; });
-  return fmt::format("{}:{}", n_same > 1 ? variable.meta.path : name, lengths);
+  return (n_same > 1 ? variable.meta.path : name) + ":";
 }
 
 /// "air.nc" -> "air-fast.nc".
@@ -293,13 +296,18 @@ std::string command_text(const AdviseReport& report) {
   if (worth.size() > kMostSpecs && report.is_default && !report.is_directory) {
     specs.push_back("-c auto");
   } else {
+    std::size_t n_shown = 0;
     for (const Variable* variable : worth) {
-      if (specs.size() == kMostSpecs) {
-        more = fmt::format("  ({} more variables: \"recommended\" in --json has their chunks)\n",
-                           worth.size() - kMostSpecs);
+      if (specs.size() >= kMostSpecs) {
+        more = fmt::format("  ({} more variables: \"recommended\" in --json has their chunks)\n", worth.size() - n_shown);
         break;
       }
-      specs.push_back("-c " + shell_word(chunk_spec(*variable, report.variables)));
+      ++n_shown;
+      const Layout& pick = *variable->find(Layout::Kind::recommended);
+      const std::string name = variable_spec(*variable, report.variables);
+      specs.push_back("-c " + shell_word(name + lengths_spec(*pick.chunk, *variable)));
+      if (variable->meta.shards.empty()) continue;
+      specs.push_back("--shards " + shell_word(name + (pick.shard ? lengths_spec(*pick.shard, *variable) : "none")));
     }
   }
   std::string text = start;

@@ -55,16 +55,13 @@ CodecSpecs to_core(const CodecSpecs& codecs, std::size_t chunk_bytes) {
   return core;
 }
 
-// Shards are written one level deep, and their index in C order, which all readers have.
-void simplify_shards(ArrayMeta& meta, AdaptReport& report) {
-  if (meta.shards.empty()) return;
-  if (meta.shards.size() > 1) {
-    report.notes.push_back(fmt::format("{}: shards of {} inside shards of {} become shards of {} with chunks of {}",
+// Shards are written one level deep.
+void flatten_shards(ArrayMeta& meta, AdaptReport& report) {
+  if (meta.shards.size() <= 1) return;
+  report.notes.push_back(fmt::format("{}: shards of {} inside shards of {} become shards of {} with chunks of {}",
                                        meta.path, to_string(meta.shards[1].shape), to_string(meta.unit()),
                                        to_string(meta.unit()), to_string(meta.chunk)));
-    meta.shards.resize(1);
-  }
-  meta.shards[0].index_axes = {};
+  meta.shards.resize(1);
 }
 
 }  // namespace
@@ -79,7 +76,7 @@ void adapt(Hierarchy& tree, AdaptReport& report) {
       replace_codecs(node, to_core(node.meta.codecs, node.meta.chunk_bytes()), "which every Zarr v3 reader decodes",
                      report);
     }
-    simplify_shards(node.meta, report);
+    flatten_shards(node.meta, report);
     for (Attribute& attribute : node.attributes) {
       // In Zarr v3 the fill value masks nothing, so what it implied must be spelled out.
       const auto* spelling = dynamic_cast<const JsonSpelling*>(attribute.native.get());

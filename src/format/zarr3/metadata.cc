@@ -222,8 +222,8 @@ class ArrayParser {
     if (const Json* location = find_member(*codec.configuration, "index_location")) {
       level.index_at_start = is_value(*location, "start");
       if (!level.index_at_start && !is_value(*location, "end")) {
-        throw Error(Code::corrupt, fmt::format("'{}.index_location' is {}, neither 'start' nor 'end'", what,
-                                               quote(*location)));
+        throw Error(Code::corrupt,
+                    fmt::format("'{}.index_location' is {}, neither 'start' nor 'end'", what, quote(*location)));
       }
     }
     parse_index_codecs(need_configuration(codec, what, "index_codecs"), what + ".index_codecs", level);
@@ -362,12 +362,31 @@ Json named(const char* name, Json configuration) {
   return extension;
 }
 
-Json print_codecs(const ArrayMeta& meta) {
-  Json codecs = Json::array();
-  if (meta.layout.axes.rank() > 0) {
-    Json order = std::vector<Index>(meta.layout.axes.begin(), meta.layout.axes.end());
-    codecs.push_back(named("transpose", Json{{"order", std::move(order)}}));
+/// The transposition that makes `from` (an order of axes, or C order where empty) into `to`; empty if there is none to
+/// make.
+Shape transposition(const Shape& from, const Shape& to, int rank) {
+  Shape order;
+  bool identity = true;
+  for (int i = 0; i < rank; ++i) {
+    const Index axis = to.rank() == 0 ? i : to[i];
+    const Index before = from.rank() == 0 ? axis : std::find(from.begin(), from.end(), axis) - from.begin();
+    order.push_back(before);
+    identity = identity && before == i;
   }
+  return identity ? Shape() : order;
+}
+
+void print_transposition(const Shape& order, Json& codecs) {
+  if (order.rank() == 0) return;
+  codecs.push_back(named("transpose", Json{{"order", std::vector<Index>(order.begin(), order.end())}}));
+}
+
+Json print_codecs(const ArrayMeta& meta) {
+  const int rank = meta.shape.rank();
+  CHUNKWISE_CHECK(meta.shards.size() <= 1);
+  const ShardLevel* shards = meta.shards.empty() ? nullptr : &meta.shards[0];
+  Json codecs = Json::array();
+  print_transposition(transposition(shards != nullptr ? shards->index_axes : Shape(), meta.layout.axes, rank), codecs);
   if (meta.dtype.element().word_bytes > 1) {
     codecs.push_back(named("bytes", Json{{"endian", meta.layout.byte_order == ByteOrder::little ? "little" : "big"}}));
   } else {
@@ -382,19 +401,21 @@ Json print_codecs(const ArrayMeta& meta) {
     if (configuration.empty()) configuration = Json::object();
     codecs.push_back(named(name.c_str(), std::move(configuration)));
   }
-  if (meta.shards.empty()) return codecs;
-  CHUNKWISE_CHECK(meta.shards.size() == 1 && meta.shards[0].index_axes.rank() == 0);
-  const ShardLevel& shards = meta.shards[0];
+  if (shards == nullptr) return codecs;
   const auto endian = [](ByteOrder order) { return order == ByteOrder::little ? "little" : "big"; };
   Json index_codecs = Json::array();
-  index_codecs.push_back(named("bytes", Json{{"endian", endian(shards.index_order)}}));
-  for (const CodecSpec& codec : shards.index_codecs) index_codecs.push_back(Json{{"name", codec.name}});
+  index_codecs.push_back(named("bytes", Json{{"endian", endian(shards->index_order)}}));
+  for (const CodecSpec& codec : shards->index_codecs) index_codecs.push_back(Json{{"name", codec.name}});
   Json configuration = Json::object();
-  configuration["chunk_shape"] = std::vector<Index>(meta.chunk.begin(), meta.chunk.end());
+  Json part = Json::array();
+  for (int i = 0; i < rank; ++i)
+    part.push_back(meta.chunk[shards->index_axes.rank() == 0 ? i : static_cast<int>(shards->index_axes[i])]);
+  configuration["chunk_shape"] = std::move(part);
   configuration["codecs"] = std::move(codecs);
   configuration["index_codecs"] = std::move(index_codecs);
-  configuration["index_location"] = shards.index_at_start ? "start" : "end";
+  configuration["index_location"] = shards->index_at_start ? "start" : "end";
   Json outer = Json::array();
+  print_transposition(transposition(Shape(), shards->index_axes, rank), outer);
   outer.push_back(named(std::string(kShardCodec).c_str(), std::move(configuration)));
   return outer;
 }

@@ -93,8 +93,7 @@ TEST_CASE("Chunks go into shards in any order and from many threads, and come ba
         std::vector<std::jthread> threads;
         for (Index first = 0; first < 4; ++first) {
           threads.emplace_back([&, first] {
-            for (Index i = grid.n_chunks() - 1 - first; i >= 0; i -= 4)
-              write(*sink, ChunkId{i}, is_absent(ChunkId{i}));
+            for (Index i = grid.n_chunks() - 1 - first; i >= 0; i -= 4) write(*sink, ChunkId{i}, is_absent(ChunkId{i}));
           });
         }
       }
