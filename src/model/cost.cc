@@ -93,8 +93,8 @@ CostTerms Pricer::terms(std::span<const AxisTouch> axes, double chunk_elements, 
     requests.index_reads = shards_;
     requests.jumps_s = units * device.jump_s(unit_bytes);
     const double index_bytes = kShardEntry_bytes * shard_elements_ / chunk_elements;
-    terms.index_s = shards_ * rounds(shards_) *
-                    (device.jump_s(1e12) + device.object_s + index_bytes / device.stream_Bps);
+    terms.index_s =
+        shards_ * rounds(shards_) * (device.jump_s(1e12) + device.object_s + index_bytes / device.stream_Bps);
   } else if (objects) {
     requests.requests = units;
     requests.jumps_s = units * (device.jump_s(1e12) + device.object_s);

@@ -54,8 +54,6 @@ constexpr std::uint64_t kBatchesInFlight = 4;
 
 struct Located {
   std::uint64_t object;
-struct Located {
-  std::uint64_t object;
   std::uint64_t offset_bytes;
   std::uint64_t length_bytes;
   ChunkId id;
@@ -318,8 +316,6 @@ class Execution {
     } catch (Error& e) {
       throw e.in(array.plan->path);
     }
-    if (std::holds_alternative<Absent>(ref)) return false;
-    const auto* stored = std::get_if<StoredAt>(&ref);
     if (std::holds_alternative<Absent>(ref)) return false;
     const auto* stored = std::get_if<StoredAt>(&ref);
     if (stored != nullptr)

@@ -63,6 +63,7 @@ ShardLevel level_of(const ArrayMeta& before, const Shape& shape) {
   else
     level = before.shards.front();
   level.shape = shape;
+  level.index_axes = {};  // the order all readers have
   return level;
 }
 

@@ -299,7 +299,8 @@ std::string command_text(const AdviseReport& report) {
     std::size_t n_shown = 0;
     for (const Variable* variable : worth) {
       if (specs.size() >= kMostSpecs) {
-        more = fmt::format("  ({} more variables: \"recommended\" in --json has their chunks)\n", worth.size() - n_shown);
+        more =
+            fmt::format("  ({} more variables: \"recommended\" in --json has their chunks)\n", worth.size() - n_shown);
         break;
       }
       ++n_shown;

@@ -59,8 +59,8 @@ CodecSpecs to_core(const CodecSpecs& codecs, std::size_t chunk_bytes) {
 void flatten_shards(ArrayMeta& meta, AdaptReport& report) {
   if (meta.shards.size() <= 1) return;
   report.notes.push_back(fmt::format("{}: shards of {} inside shards of {} become shards of {} with chunks of {}",
-                                       meta.path, to_string(meta.shards[1].shape), to_string(meta.unit()),
-                                       to_string(meta.unit()), to_string(meta.chunk)));
+                                     meta.path, to_string(meta.shards[1].shape), to_string(meta.unit()),
+                                     to_string(meta.unit()), to_string(meta.chunk)));
   meta.shards.resize(1);
 }
 

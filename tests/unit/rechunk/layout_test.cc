@@ -175,7 +175,7 @@ std::vector<std::string> apply_shards(Hierarchy& t, const std::vector<std::strin
 
 TEST_CASE("shards: lengths are whole chunks, and no longer than the array needs") {
   Hierarchy t = chunked_tree();
-  CHECK(apply_shards(t, {"T:time/50,x/all"}).empty());
+  CHECK(apply_shards(t, {"/T:time/50,x/all"}).empty());
   REQUIRE(t.arrays[1].meta.shards.size() == 1);
   CHECK(t.arrays[1].meta.unit() == Shape{50, 5, 32});
   CHECK(t.arrays[1].meta.chunk == Shape{10, 5, 8});
@@ -185,7 +185,7 @@ TEST_CASE("shards: lengths are whole chunks, and no longer than the array needs"
   CHECK(apply_shards(t, {"/T:1000,20,30"}).size() == 2);  // cut to 100 and 32, and it says so
   CHECK(t.arrays[1].meta.unit() == Shape{100, 20, 32});
   t = chunked_tree();
-  apply_shards(t, {"T:24KiB"}, {"T:10,5,10"});
+  apply_shards(t, {"/T:24KiB"}, {"/T:10,5,10"});
   CHECK(t.arrays[1].meta.unit() == Shape{60, 10, 10});  // 12 chunks of 2000 bytes
   t = chunked_tree();
   CHECK(apply_shards(t, {"/T:3KiB"}).size() == 1);  // less than two chunks
@@ -220,15 +220,15 @@ TEST_CASE("shards: kept, taken away, and refused where they do not fit") {
     }
   };
   Hierarchy t = chunked_tree();
-  refused(t, {"T:time/25"}, {}, "/T: shards of 25 along time are no multiple of the chunks of 10",
+  refused(t, {"/T:time/25"}, {}, "/T: shards of 25 along time are no multiple of the chunks of 10",
           "time/20 or time/30");
-  refused(t, {"T:time/5"}, {}, "/T: shards of 5 along time are smaller than the chunks of 10", "time/10");
-  refused(t, {"T:tiem/5"}, {}, "no dimension 'tiem' in --shards", "time");
-  refused(t, {"T:auto"}, {}, "cannot read shards", "--shards");
-  refused(t, {"T:contiguous"}, {}, "cannot read shards", "none");
+  refused(t, {"/T:time/5"}, {}, "/T: shards of 5 along time are smaller than the chunks of 10", "time/10");
+  refused(t, {"/T:tiem/5"}, {}, "no dimension 'tiem' in --shards", "time");
+  refused(t, {"/T:auto"}, {}, "cannot read shards", "--shards");
+  refused(t, {"/T:contiguous"}, {}, "cannot read shards", "none");
   refused(t, {"1,2,3,4"}, {}, "names 4 axes", "");
 
-  apply_shards(t, {"T:time/50,y/10"});
+  apply_shards(t, {"/T:time/50,y/10"});
   t.arrays[1].meta.shards[0].index_at_start = true;
   Hierarchy kept = t;
   apply_shards(kept, {}, {"/T:time/25"});
