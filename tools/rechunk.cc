@@ -29,6 +29,8 @@ Examples:
       the variables that have these dimensions get these chunks, all else stays
   rechunk air.nc air.zarr --codec zstd:3
       to Zarr v3, chunks kept
+  rechunk air.nc air.zarr -c time/100,y/28,x/35 --shards time/500,y/all,x/all
+      the same, many chunks to one object
   rechunk air.nc fast.nc -c T:4MiB -c P:keep --codec T:shuffle,deflate:4 --memory 512MiB
   rechunk in.h5 out.h5 -c auto --dry-run
       let the advisor choose, show the plan, write nothing
@@ -37,6 +39,7 @@ Examples:
 
 Chunks:  dim/N,dim/N  (N = all: the whole axis), N,N,N by position, a size,
          auto, keep, contiguous; VAR:... for one variable
+Shards:  the same, whole chunks on every axis; or a size, keep, none
 Exit codes: 0 done, 2 usage, 3 not found, 4 unsupported, 5 corrupt input,
   6 I/O, 7 does not fit the memory, 8 target exists, 9 verification mismatch,
   10 interrupted (--resume goes on), 70 our bug)";
@@ -153,6 +156,10 @@ int run(int argc, char** argv) {
   app.add_option("SRC", request.source, "dataset to read; never changed")->required();
   app.add_option("DST", request.target, "dataset to make")->required();
   app.add_option("-c,--chunks", request.chunks, "target chunks, see below; repeatable")
+      ->take_all()
+      ->expected(1)
+      ->type_name("SPEC");
+  app.add_option("--shards", request.shards, "Zarr v3: chunks to one object, see below; repeatable")
       ->take_all()
       ->expected(1)
       ->type_name("SPEC");

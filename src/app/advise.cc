@@ -108,6 +108,7 @@ Stored stored_array(const ArrayMeta& meta, Placement placement) {
   stored.array.shape = meta.shape;
   stored.array.element_bytes = meta.dtype.bytes;
   if (is_chunked(meta)) stored.array.chunk = meta.chunk;
+  if (!meta.shards.empty()) stored.array.shard = meta.unit();
   stored.array.placement = placement;
   stored.array.pads_edges = is_chunked(meta) ? meta.pads_edges : true;
   stored.array.decode = decode_cost(meta.codecs);
@@ -133,6 +134,7 @@ class SearchCache {
     array.stored_ratio = std::pow(1.05, std::round(std::log(array.stored_ratio) / std::log(1.05)));
     std::string key = fmt::format("{} {} {} {} {} {}", to_string(array.shape), array.element_bytes, array.stored_ratio,
                                   array.pads_edges, array.decode.s_per_byte, array.decode.compresses);
+    if (array.shard) key += " in " + to_string(*array.shard);
     for (const bool unlimited : axes.unlimited) key += unlimited ? 'u' : 'f';
     for (const auto& pattern : patterns) key += fmt::format(" {}@{}", to_string(pattern.extents), pattern.weight);
     if (const auto known = results_.find(key); known != results_.end()) return known->second;
@@ -145,14 +147,27 @@ class SearchCache {
   std::map<std::string, SearchResult> results_;
 };
 
+/// The shards of a store around other chunks: as many whole ones as come nearest on each axis.
+LayoutShape shard_around(const Shape& chunk, const ArrayMeta& meta) {
+  if (meta.shards.empty()) return {};
+  Shape shard = meta.unit();
+  for (int axis = 0; axis < shard.rank(); ++axis) {
+    const Index n = std::max<Index>(1, (shard[axis] + chunk[axis] / 2) / chunk[axis]);
+    shard[axis] = n * chunk[axis];
+  }
+  return shard == chunk ? LayoutShape() : shard;
+}
+
 Layout price_layout(Layout::Kind kind, std::string name, const LayoutShape& chunk, const Stored& stored,
-                    const std::vector<AccessPattern>& patterns, const Device& device) {
+                    const ArrayMeta& meta, const std::vector<AccessPattern>& patterns, const Device& device) {
   Layout layout;
   layout.kind = kind;
   layout.name = std::move(name);
   layout.chunk = chunk;
+  if (chunk) layout.shard = shard_around(*chunk, meta);
   StoredArray array = stored.array;
   array.chunk = chunk;
+  array.shard = layout.shard;
   if (!chunk && stored.array.chunk) {  // a contiguous array has no codecs
     array.decode = {};
     array.stored_ratio = 1;
@@ -183,7 +198,7 @@ void price_layouts(Variable& variable, const Stored& stored, const Question& que
   const auto& patterns = variable.patterns;
   const Device& device = *question.device;
   const auto priced = [&](Layout::Kind kind, const std::string& name, const LayoutShape& chunk) {
-    return price_layout(kind, name, chunk, stored, patterns, device);
+    return price_layout(kind, name, chunk, stored, variable.meta, patterns, device);
   };
   std::vector<Layout> others;
   for (const auto& candidate : question.candidates) {

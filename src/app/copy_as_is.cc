@@ -56,8 +56,8 @@ void require_memory(std::uint64_t memory_bytes) {
 }  // namespace
 
 bool changes_nothing(const RechunkRequest& request, const Hierarchy& source, const FormatRow& to) {
-  return request.chunks.empty() && request.codecs.empty() && request.variables.empty() && request.exclude.empty() &&
-         source.format == to.name && !to.is_directory && source.is_self_contained;
+  return request.chunks.empty() && request.shards.empty() && request.codecs.empty() && request.variables.empty() &&
+         request.exclude.empty() && source.format == to.name && !to.is_directory && source.is_self_contained;
 }
 
 void copy_as_is(const RechunkRequest& request, const Hierarchy& source, const RechunkObserver& observer,

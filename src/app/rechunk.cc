@@ -11,6 +11,7 @@
 #include "app/copy_as_is.h"
 #include "app/predict.h"
 #include "app/resumable.h"
+#include "array/shard_source.h"
 #include "base/error.h"
 #include "base/process_memory.h"
 #include "base/sizes.h"
@@ -30,7 +31,7 @@ constexpr std::uint64_t kLibraries_bytes = 4u << 20;
 /// And the library of a source that is a file, which has hardly been used by then: its code and its metadata cache.
 constexpr std::uint64_t kSourceLibrary_bytes = 9u << 20;
 /// A source chunk's address; a target chunk's place in the index that HDF5 builds, whose cache it bounds.
-constexpr std::uint64_t kBytesPerLocated = 24;
+constexpr std::uint64_t kBytesPerLocated = 32;
 constexpr std::uint64_t kBytesPerIndexed = 640;
 constexpr std::uint64_t kMostIndex_bytes = 32u << 20;
 /// A target chunk that is done and not yet in the journal; a checkpoint comes when there are so many.
@@ -109,6 +110,24 @@ void refuse_unsupported(const Hierarchy& tree) {
               "leave it out with --exclude, or name what you want with --variable");
 }
 
+void refuse_foreign_shards(const LayoutRequest& layout, const FormatRow& to) {
+  if (to.has_shards) return;
+  for (const ChunkSpec& spec : layout.shards)
+    if (spec.kind != ChunkSpec::Kind::none && spec.kind != ChunkSpec::Kind::keep)
+      throw Error(Code::usage, fmt::format("--shards {}: {} has no shards", spec.text, to.summary),
+                  "write Zarr v3 with --to zarr3, or leave --shards out");
+}
+
+/// Shards are a matter of how chunks are stored: without them nothing of the data is lost.
+void leave_out_shards(Hierarchy& tree, const FormatRow& to, std::vector<std::string>& notes) {
+  for (ArrayNode& node : tree.arrays) {
+    if (node.meta.shards.empty()) continue;
+    notes.push_back(fmt::format("{}: {} has no shards: those of {} are left out, the chunks of {} stay", node.meta.path,
+                                to.summary, to_string(node.meta.unit()), to_string(node.meta.chunk)));
+    node.meta.shards.clear();
+  }
+}
+
 void refuse_losses(const std::vector<Loss>& losses) {
   std::string list;
   for (const Loss& loss : losses) list += fmt::format("\n  {}: {}", loss.object, loss.what);
@@ -139,13 +158,16 @@ std::uint64_t planned_base_bytes(const std::vector<PlanInput>& inputs, const Hie
     n_source = std::max(n_source, n_stored);
     if (n_stored > 0) n_target = std::max(n_target, static_cast<std::uint64_t>(input.target->grid().n_chunks()));
   }
+  std::uint64_t shard_indexes = 0;
+  for (const PlanInput& input : inputs)
+    shard_indexes = std::max(shard_indexes, ShardSource::most_index_bytes(*input.source));
   std::uint64_t attributes = 0;
   for (const GroupNode& group : tree.groups) attributes += attribute_bytes(group.attributes);
   for (const ArrayNode& array : tree.arrays) attributes += attribute_bytes(array.attributes);
   const std::uint64_t index = to_directory ? 0 : std::min<std::uint64_t>(kBytesPerIndexed * n_target, kMostIndex_bytes);
   const std::uint64_t journal = kBytesPerDone * std::min(n_target, kMostDone) + n_target / 8;
   return resident_bytes() + kLibraries_bytes + (from_directory ? 0 : kSourceLibrary_bytes) +
-         kBytesPerLocated * n_source + index + journal +
+         kBytesPerLocated * n_source + index + journal + shard_indexes +
          (to_directory ? kDirectoryArray_bytes : kFileArray_bytes) * tree.arrays.size() +
          kGroup_bytes * tree.groups.size() + (to_directory ? kJsonFactor : kFileFactor) * attributes;
 }
@@ -187,6 +209,7 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
   // 1. The request's own words, before any file is touched.
   LayoutRequest layout;
   for (const std::string& text : request.chunks) layout.chunks.push_back(parse_chunk_spec(text));
+  for (const std::string& text : request.shards) layout.shards.push_back(parse_shard_spec(text));
   for (const std::string& text : request.codecs) layout.codecs.push_back(parse_codec_request(text));
   layout.advise = request.advise;
 
@@ -195,6 +218,7 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
   const std::unique_ptr<Reader> reader = from.open(request.source);
   const FormatRow& from_actual = find_format(reader->tree().format) ? *find_format(reader->tree().format) : from;
   const FormatRow& to = target_format(request, layout, from_actual, report.notes);
+  refuse_foreign_shards(layout, to);
   report.from_format = reader->tree().format;
   report.to_format = to.name;
   if (changes_nothing(request, reader->tree(), to)) {
@@ -202,6 +226,8 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
     if (request.stats && !request.dry_run) measure_devices(request, report);
     return report;
   }
+  // Another format may have to know whether chunks are missing.
+  if (reader->tree().format != to.name) reader->count_exactly();
   Hierarchy tree = reader->tree();
   select_variables(tree, request.variables, request.exclude);
 
@@ -210,6 +236,7 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
   for (const ArrayNode& node : tree.arrays) source_of[node.meta.path] = node.meta;
   AdaptReport adapted;
   to.adapt(tree, adapted);
+  if (!to.has_shards) leave_out_shards(tree, to, adapted.notes);
   report.losses = adapted.losses;
   report.notes.insert(report.notes.end(), adapted.notes.begin(), adapted.notes.end());
   // Told before a refusal too: all that the target means for the source is then seen at once.

@@ -18,6 +18,7 @@ struct RechunkRequest {
   std::string source;
   std::string target;
   std::vector<std::string> chunks;  // -c, see parse_chunk_spec
+  std::vector<std::string> shards;  // --shards, see parse_shard_spec
   std::vector<std::string> codecs;  // --codec, see parse_codec_request
   std::string to;                   // target format; empty: by suffix, else as the source
   std::vector<std::string> variables;

@@ -140,7 +140,10 @@ ResumableWork::~ResumableWork() {
 
 std::unique_ptr<Writer> ResumableWork::open_writer(const Hierarchy& tree) {
   if (!resumed_) return to_.create(path(), tree);
-  return to_.resume(path(), tree, [this](const std::function<void(ByteView)>& use) { journal_->for_each_state(use); });
+  EarlierWork earlier;
+  earlier.for_each_state = [this](const std::function<void(ByteView)>& use) { journal_->for_each_state(use); };
+  earlier.was_done = [this](std::size_t array, ChunkId id) { return done_->was_done(array, id); };
+  return to_.resume(path(), tree, earlier);
 }
 
 void ResumableWork::run(Writer& writer, std::uint64_t total_bytes, const std::stop_token& stop,

@@ -31,6 +31,8 @@ class Reader {
  public:
   virtual ~Reader() = default;
   virtual const Hierarchy& tree() const = 0;
+  /// Counts stored chunks where opening only estimated their number (ArrayMeta::count_is_estimate). May take long.
+  virtual void count_exactly() {}
   /// `path` of an array of tree(). Collects chunk addresses where the format has them.
   virtual std::unique_ptr<ArraySource> open_array(const std::string& path) const = 0;
   /// Elements of any length, within so much memory. Null: they lie in encoded chunks, which everybody can decode.
@@ -61,6 +63,13 @@ class Writer {
 
 /// Calls its argument with what Writer::checkpoint() returned, of every checkpoint, in order. May be called repeatedly.
 using CheckpointStates = std::function<void(const std::function<void(ByteView)>&)>;
+
+/// What processes before this one did, for a writer that goes on.
+struct EarlierWork {
+  CheckpointStates for_each_state;
+  /// True if a chunk counts as done; `array` is its number in the hierarchy.
+  std::function<bool(std::size_t array, ChunkId)> was_done;
+};
 
 /// Something the target format cannot say.
 struct Loss {

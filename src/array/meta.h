@@ -23,6 +23,20 @@ enum class Storage {
 
 inline constexpr Index kUnlimited = -1;
 
+/// A box of whole chunks that shares one object, or one part of an object, with an index of where each lies.
+struct ShardLevel {
+  /// A multiple of the chunk, or of the next level's shape, on every axis.
+  Shape shape;
+  /// In which order the index counts the axes, as ElementLayout::axes; empty: C order.
+  Shape index_axes;
+  ByteOrder index_order = ByteOrder::little;
+  /// Of the index, after its numbers became bytes. Of fixed size.
+  CodecSpecs index_codecs;
+  bool index_at_start = false;
+
+  friend bool operator==(const ShardLevel&, const ShardLevel&) = default;
+};
+
 /// Value type.
 struct ArrayMeta {
   std::string path;  // "/group/name"
@@ -37,6 +51,9 @@ struct ArrayMeta {
   /// Smallest decodable box. For contiguous and compact: how the source cuts itself (any split along the slowest axes
   /// is possible, see cut_linear in source.h). Every length >= 1, also for empty axes.
   Shape chunk;
+  /// Zarr v3: outermost first, each inside the one before. Empty: every chunk stands alone. Chunks are encoded the same
+  /// with and without.
+  std::vector<ShardLevel> shards;
   ElementLayout layout;
   CodecSpecs codecs;
   /// Chunks at the edge are stored in full size (HDF5, Zarr); false: clipped (contiguous).
@@ -55,8 +72,12 @@ struct ArrayMeta {
   /// Bytes on disk of all stored chunks, and how many there are of n_chunks.
   std::uint64_t stored_bytes = 0;
   Index n_stored_chunks = 0;
+  /// n_stored_chunks comes from a part of the store: neither none nor all, whatever the truth.
+  bool count_is_estimate = false;
 
   ChunkGrid grid() const { return ChunkGrid(shape, chunk); }
+  /// What is stored together: the outermost shard, or the chunk.
+  const Shape& unit() const { return shards.empty() ? chunk : shards.front().shape; }
   /// Decoded bytes of a full chunk. Checked: Error{corrupt} on overflow.
   std::size_t chunk_bytes() const;
 };

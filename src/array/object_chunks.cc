@@ -5,6 +5,8 @@
 #include <limits>
 #include <optional>
 
+#include "array/shard_sink.h"
+#include "array/shard_source.h"
 #include "base/error.h"
 #include "base/suggest.h"
 #include "codec/chain.h"
@@ -16,14 +18,7 @@ class ObjectSource final : public ArraySource {
  public:
   ObjectSource(std::shared_ptr<const Store> store, ArrayMeta meta, ObjectChunks chunks)
       : ArraySource(std::move(meta)), store_(std::move(store)), chunks_(std::move(chunks)) {
-    // Of an array nobody can decode there is no telling how large a chunk may be; it can only be copied. Elements of any
-    // length make chunks of any size, which whoever reads them must ask for first.
-    if (!meta_.unsupported.empty() || meta_.dtype.is_varying()) return;
-    try {
-      max_stored_bytes_ = CodecChain(meta_.codecs, meta_.dtype.bytes).max_stored_bytes(meta_.chunk_bytes());
-    } catch (const Error& error) {
-      if (error.code() != Code::unsupported) throw;
-    }
+    max_stored_bytes_ = most_stored_bytes(meta_);
   }
 
   ChunkRef locate(ChunkId id) const override {
@@ -138,10 +133,23 @@ class ObjectReader final : public Reader {
 
   const Hierarchy& tree() const override { return tree_; }
 
+  void count_exactly() override {
+    for (ArrayNode& node : tree_.arrays) {
+      if (!node.meta.count_is_estimate) continue;
+      const ShardSource source(store_, node.meta, chunks_.at(node.meta.path));
+      const ShardSource::Count count = source.count(true);
+      node.meta.n_stored_chunks = count.n_chunks;
+      node.meta.count_is_estimate = count.is_estimate;
+    }
+  }
+
   std::unique_ptr<ArraySource> open_array(const std::string& path) const override {
     const auto node = tree_.nameless ? nodes_.begin() : nodes_.find(path);
     if (node == nodes_.end()) no_such_array(path, chunks_);
-    return std::make_unique<ObjectSource>(store_, node->second->meta, chunks_.at(node->first));
+    const ArrayMeta& meta = node->second->meta;
+    const ObjectChunks& chunks = chunks_.at(node->first);
+    if (!meta.shards.empty()) return std::make_unique<ShardSource>(store_, meta, chunks);
+    return std::make_unique<ObjectSource>(store_, meta, chunks);
   }
 
  private:
@@ -154,20 +162,30 @@ class ObjectReader final : public Reader {
 class ObjectWriter final : public Writer {
  public:
   ObjectWriter(std::shared_ptr<Store> store, const Hierarchy& tree, std::map<std::string, ChunkKeys> keys,
-               std::vector<HeldObject> held)
+               std::vector<HeldObject> held, const EarlierWork* earlier)
       : store_(std::move(store)), keys_(std::move(keys)), held_(std::move(held)) {
-    for (const ArrayNode& node : tree.arrays) metas_.emplace(node.meta.path, node.meta);
+    for (std::size_t i = 0; i < tree.arrays.size(); ++i) {
+      const ArrayMeta& meta = tree.arrays[i].meta;
+      Target& target = targets_.emplace(meta.path, Target{meta, i, {}}).first->second;
+      if (earlier != nullptr && !meta.shards.empty())
+        target.begun = ShardSink::unfinished(*store_, meta, keys_.at(meta.path), i, *earlier);
+    }
   }
 
   std::unique_ptr<ArraySink> open_array(const std::string& path) override {
-    const auto meta = metas_.find(path);
-    if (meta == metas_.end()) no_such_array(path, keys_);
-    return std::make_unique<ObjectSink>(store_, meta->second, keys_.at(path));
+    const auto found = targets_.find(path);
+    if (found == targets_.end()) no_such_array(path, keys_);
+    Target& target = found->second;
+    if (target.meta.shards.empty()) return std::make_unique<ObjectSink>(store_, target.meta, keys_.at(path));
+    return std::make_unique<ShardSink>(store_, target.meta, keys_.at(path), target.number, notes_,
+                                       std::exchange(target.begun, {}));
   }
 
   std::optional<std::string> checkpoint() override {
+    // A chunk is found by its name, unless it lies in a shard without an index yet.
+    std::string places = notes_->take();
     store_->sync();
-    return std::string();  // a chunk is found by its name
+    return places;
   }
 
   void finish() override {
@@ -176,10 +194,17 @@ class ObjectWriter final : public Writer {
   }
 
  private:
+  struct Target {
+    ArrayMeta meta;
+    std::size_t number = 0;
+    std::map<Index, PartialShard> begun;
+  };
+
   std::shared_ptr<Store> store_;
-  std::map<std::string, ArrayMeta> metas_;
+  std::map<std::string, Target> targets_;
   std::map<std::string, ChunkKeys> keys_;
   std::vector<HeldObject> held_;
+  std::shared_ptr<ShardNotes> notes_ = std::make_shared<ShardNotes>();
 };
 
 }  // namespace
@@ -190,8 +215,36 @@ std::unique_ptr<Reader> make_object_reader(std::shared_ptr<Store> store, Hierarc
 }
 
 std::unique_ptr<Writer> make_object_writer(std::shared_ptr<Store> store, const Hierarchy& tree,
-                                           std::map<std::string, ChunkKeys> keys, std::vector<HeldObject> held) {
-  return std::make_unique<ObjectWriter>(std::move(store), tree, std::move(keys), std::move(held));
+                                           std::map<std::string, ChunkKeys> keys, std::vector<HeldObject> held,
+                                           const EarlierWork* earlier) {
+  return std::make_unique<ObjectWriter>(std::move(store), tree, std::move(keys), std::move(held), earlier);
+}
+
+ObjectChunks find_chunks(const std::shared_ptr<const Store>& store, const ChunkKeys& keys, ArrayMeta& meta) {
+  ObjectChunks chunks{keys, nullptr};
+  chunks.stored = std::make_shared<const StoredChunks>(list_chunks(*store, keys, ChunkGrid(meta.shape, meta.unit())));
+  meta.stored_bytes = chunks.stored->bytes();
+  meta.n_stored_chunks = chunks.stored->count();
+  if (!meta.shards.empty() && meta.unsupported.empty() && meta.n_stored_chunks > 0) {
+    const ShardSource source(store, meta, chunks);
+    const ShardSource::Count count = source.count(false);
+    meta.n_stored_chunks = count.n_chunks;
+    meta.count_is_estimate = count.is_estimate;
+  }
+  return chunks;
+}
+
+std::size_t most_stored_bytes(const ArrayMeta& meta) {
+  // Of an array nobody can decode there is no telling how large a chunk may be; it can only be copied. Elements of any
+  // length make chunks of any size, which whoever reads them must ask for first.
+  constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
+  if (!meta.unsupported.empty() || meta.dtype.is_varying()) return kAny;
+  try {
+    return CodecChain(meta.codecs, meta.dtype.bytes).max_stored_bytes(meta.chunk_bytes());
+  } catch (const Error& error) {
+    if (error.code() != Code::unsupported) throw;
+    return kAny;
+  }
 }
 
 }  // namespace chunkwise

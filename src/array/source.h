@@ -19,6 +19,7 @@ struct StoredAt {
   std::uint64_t offset_bytes = 0;
   std::uint64_t length_bytes = 0;
   std::uint32_t skipped_codecs = 0;  // bit i: codec i not applied
+  std::uint64_t object = 0;          // which, where several hold several chunks each (shards)
 };
 /// Only reading tells whether it is there, see EncodedChunk::absent; it has at most so many bytes. For stores where the
 /// question costs as much as the answer.
@@ -76,8 +77,9 @@ class ArraySink {
   const ArrayMeta& meta() const { return meta_; }
   const ChunkGrid& grid() const { return grid_; }
 
-  /// Stores an encoded chunk; chunks in any order, each from one thread, repeating one is harmless. An absent chunk is
-  /// one that reads as fill: nothing to do for most, but where all chunks lie in one run of bytes its place is filled.
+  /// Stores an encoded chunk; chunks in any order, each once and from one thread. An absent chunk is one that reads as
+  /// fill, and must be told as well: its place is filled where all chunks lie in one run of bytes, and a shard is
+  /// complete only with it.
   /// For contiguous and compact arrays the chunk is a clipped run of raw bytes.
   virtual void write(ChunkId id, const EncodedChunk& chunk) = 0;
   /// True if a chunk may leave codecs out (HDF5's filter mask).

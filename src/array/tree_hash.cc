@@ -62,6 +62,14 @@ void add(Packer& out, const ArrayMeta& meta) {
   for (const std::string& dim : meta.dims) out.text(dim);
   out.number(static_cast<std::uint64_t>(meta.storage));
   add(out, meta.chunk);
+  out.number(meta.shards.size());
+  for (const ShardLevel& level : meta.shards) {
+    add(out, level.shape);
+    add(out, level.index_axes);
+    out.number(static_cast<std::uint64_t>(level.index_order));
+    out.text(to_string(level.index_codecs));
+    out.number(level.index_at_start ? 1 : 0);
+  }
   out.number(static_cast<std::uint64_t>(meta.layout.byte_order));
   add(out, meta.layout.axes);
   out.text(to_string(meta.codecs));

@@ -177,6 +177,7 @@ void check_extents(const ArrayMeta& meta) {
                                            to_string(meta.shape), meta.dtype.bytes));
   }
   meta.grid();
+  ChunkGrid(meta.shape, meta.unit());
   meta.chunk_bytes();
 }
 

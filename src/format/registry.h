@@ -17,6 +17,7 @@ struct FormatRow {
   /// chosen, but a source of any of them keeps its format.
   std::string_view suffixes;
   bool is_directory;  // the target is a directory
+  bool has_shards;    // chunks may share objects, ArrayMeta::shards
   /// Where arrays have neither chunks nor codecs: the format that is written in its place when they are asked for.
   std::string_view chunked_kin;
 
@@ -38,7 +39,7 @@ struct FormatRow {
   /// Goes on with the unfinished dataset at `path`, which create() began for the same tree in a process that has ended
   /// at any moment: chunks written before a checkpoint are kept, all others may be written again. Null if the format's
   /// writers make no checkpoints. Throws Error{unsupported} if what is there cannot be continued, Error{io}.
-  std::unique_ptr<Writer> (*resume)(const std::string& path, const Hierarchy& tree, const CheckpointStates& states);
+  std::unique_ptr<Writer> (*resume)(const std::string& path, const Hierarchy& tree, const EarlierWork& earlier);
 };
 
 std::span<const FormatRow> format_rows();

@@ -14,6 +14,7 @@ namespace {
 
 // Version 1 B-tree of HDF5: at most 64 entries a node, append-filled nodes hold about 50.
 constexpr double kIndexEntries = 50;
+constexpr double kShardEntry_bytes = 16;
 
 double index_node_bytes(int rank) {
   const double key_bytes = 8 + 8.0 * (rank + 1);
@@ -48,6 +49,14 @@ double stored_size_bytes(const StoredArray& array) {
 Pricer::Pricer(const StoredArray& array, const Shape& extents, const Device& device) : array_(array), device_(&device) {
   useful_bytes_ = static_cast<double>(array.element_bytes);
   for (int axis = 0; axis < extents.rank(); ++axis) useful_bytes_ *= static_cast<double>(extents[axis]);
+  if (!array_.shard) return;
+  shards_ = 1;
+  shard_elements_ = 1;
+  for (int axis = 0; axis < extents.rank(); ++axis) {
+    const Index length = (*array_.shard)[axis];
+    shards_ *= touch_axis(array_.shape[axis], length, extents[axis]).chunks;
+    shard_elements_ *= static_cast<double>(length);
+  }
 }
 
 CostTerms Pricer::terms(std::span<const AxisTouch> axes, double chunk_elements, Requests& requests) const {
@@ -76,7 +85,17 @@ CostTerms Pricer::terms(std::span<const AxisTouch> axes, double chunk_elements, 
   const double unit_bytes = chunk_elements * element_bytes * array_.stored_ratio;
   CostTerms terms;
   terms.open_s = device.open_s;
-  if (objects) {
+  const double in_flight = device.in_flight;
+  const auto rounds = [in_flight](double n) { return in_flight > 1 ? std::ceil(n / in_flight - 1e-9) / n : 1.0; };
+  if (objects && array_.shard) {
+    // Each shard is opened for its index, then each chunk is a range of it.
+    requests.requests = units;
+    requests.index_reads = shards_;
+    requests.jumps_s = units * device.jump_s(unit_bytes);
+    const double index_bytes = kShardEntry_bytes * shard_elements_ / chunk_elements;
+    terms.index_s =
+        shards_ * rounds(shards_) * (device.jump_s(1e12) + device.object_s + index_bytes / device.stream_Bps);
+  } else if (objects) {
     requests.requests = units;
     requests.jumps_s = units * (device.jump_s(1e12) + device.object_s);
   } else {
@@ -102,9 +121,7 @@ CostTerms Pricer::terms(std::span<const AxisTouch> axes, double chunk_elements, 
 
   // 3. Time.
   const double serial_s = requests.jumps_s + requests.bytes / device.stream_Bps;
-  const double in_flight = device.in_flight;
-  const double rounds = in_flight > 1 ? std::ceil(requests.requests / in_flight - 1e-9) / requests.requests : 1.0;
-  terms.device_s = std::max(serial_s * rounds, requests.bytes / device.total_Bps);
+  terms.device_s = std::max(serial_s * rounds(requests.requests), requests.bytes / device.total_Bps);
   terms.chunks_s = chunked ? units * (device.chunk_s + array_.decode.s_per_chunk) : device.chunk_s;
   terms.decode_s = requests.decoded_bytes * array_.decode.s_per_byte;
   terms.copy_s = requests.useful_bytes / device.copy_Bps;

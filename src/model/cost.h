@@ -25,6 +25,9 @@ struct StoredArray {
   std::size_t element_bytes = 1;
   std::optional<Shape> chunk;  // nothing: contiguous
   Placement placement = Placement::one_file;
+  /// With one_object: objects hold whole chunks each, of this shape together, behind an index. Not for shapes that a
+  /// search tries: those are priced as if such objects held them.
+  std::optional<Shape> shard;
   bool pads_edges = true;   // edge chunks take full size on disk
   double stored_ratio = 1;  // bytes on disk per byte before encoding
   DecodeCost decode;
@@ -37,7 +40,7 @@ struct Requests {
   double bytes = 0;     // data read from storage
   double decoded_bytes = 0;
   double useful_bytes = 0;
-  double index_reads = 0;  // nodes of the chunk index
+  double index_reads = 0;  // nodes of the chunk index, or indexes of shards
   double jumps_s = 0;      // from each request to the next, one after the other
 };
 
@@ -88,6 +91,8 @@ class Pricer {
   StoredArray array_;
   const Device* device_;
   double useful_bytes_ = 0;
+  double shards_ = 0;  // touched
+  double shard_elements_ = 0;
 };
 
 /// Expected touches of a contiguous array (units are elements) or of chunks.

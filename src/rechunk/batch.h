@@ -57,6 +57,7 @@ struct Batch {
   IdleBatches& idle;
   std::shared_ptr<ArrayRun> array;
   std::shared_ptr<TileRun> tile;  // null for encoded copies
+  BlockLease block;
   MemoryBudget::Lease lease;
   std::vector<ChunkId> ids;
   ReadBatch data;

@@ -26,6 +26,7 @@
 #include "codec/chain.h"
 #include "rechunk/batch.h"
 #include "rechunk/element_copy.h"
+#include "rechunk/shard_blocks.h"
 #include "rechunk/tile_run.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -54,6 +55,7 @@ constexpr std::size_t kMostChunksPerBatch = 4096;
 constexpr std::uint64_t kBatchesInFlight = 4;
 
 struct Located {
+  std::uint64_t object;
   std::uint64_t offset_bytes;
   std::uint64_t length_bytes;
   ChunkId id;
@@ -71,6 +73,7 @@ class Execution {
         done_(done),
         tiles_(plan.tiles_bytes),
         read_ahead_(plan.read_ahead_bytes),
+        shards_(plan.shards_bytes),
         idle_batches_(with_gaps(plan.read_ahead_bytes / kBatchesInFlight)),
         parallelism_(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(plan.n_threads) + 1),
         arena_(plan.n_threads, 0) {
@@ -101,6 +104,7 @@ class Execution {
     readers.clear();
     array_ = nullptr;
     tile_ = nullptr;
+    block_ = nullptr;
     idle_.clear();  // its memory is now for elements that are copied one by one
     for (std::size_t i = 0; i < plan_.arrays.size() && !stop_.stop_requested(); ++i)
       if (is_copied_last(plan_.arrays[i].kind)) copy_last(i, progress, begin);
@@ -158,14 +162,17 @@ class Execution {
     while (!stop_.stop_requested()) {
       if (next_id_ < todo_.size()) return take_batch();
       tile_ = nullptr;
-      if (array_ != nullptr && array_->plan->kind == ArrayPlan::Kind::rewrite && next_tile_ < array_->plan->n_tiles) {
-        const ChunkId id{next_tile_++};
-        if (was_done(*array_, id))
+      if (const auto step = order_.next()) {
+        if (step->begins_block && !open_block()) return nullptr;
+        if (array_->plan->kind == ArrayPlan::Kind::copy_chunks)
+          open_copy(array_->tiles.box(step->tile));
+        else if (was_done(*array_, step->tile))
           ++result_.n_tiles_skipped;
-        else if (!open_tile(id))
+        else if (!open_tile(step->tile))
           return nullptr;
         continue;
       }
+      block_ = nullptr;
       array_ = nullptr;
       if (next_array_ == plan_.arrays.size()) return nullptr;
       open_array(next_array_++);
@@ -192,22 +199,42 @@ class Execution {
     if (plan.kind == ArrayPlan::Kind::rewrite) {
       array->decode = CodecChain(sources_[index].codecs, sources_[index].dtype.bytes);
       array->encode = CodecChain(target.codecs, target.dtype.bytes);
-      array->tiles = ChunkGrid(target.shape, plan.tile);
-    } else {
-      todo_.clear();
-      next_id_ = 0;
-      const Index n = array->source->grid().n_chunks();
-      std::vector<ChunkId> absent;
-      for (Index i = 0; i < n; ++i)
-        if (!done_.was_done(index, ChunkId{i}) && !add_present(*array, ChunkId{i})) absent.push_back(ChunkId{i});
-      order_by_address();
-      for (const ChunkId id : absent) array->sink->write(id, {{}, 0, true});
-      keep(*array, absent, {});
-      const std::lock_guard lock(state_mutex_);
-      reader_totals_.n_chunks_absent += static_cast<Index>(absent.size());
     }
-    next_tile_ = 0;
+    array->tiles = ChunkGrid(target.shape, plan.kind == ArrayPlan::Kind::rewrite ? plan.tile : plan.block);
+    order_ = TileOrder(array->tiles, plan.block);
     array_ = std::move(array);
+  }
+
+  /// Takes the memory of the shards of the next block; while it waits, those before it are finished. False after a
+  /// stop.
+  bool open_block() {
+    block_ = nullptr;
+    if (array_->plan->block_bytes == 0) return true;
+    auto lease = std::make_shared<MemoryBudget::Lease>(shards_.take(array_->plan->block_bytes, stop_.get_token()));
+    const bool has_it = static_cast<bool>(*lease);
+    block_ = std::move(lease);
+    return has_it;
+  }
+
+  /// Finds the chunks of a block that move as they are.
+  void open_copy(const Box& box) {
+    todo_.clear();
+    next_id_ = 0;
+    const ChunkGrid& grid = array_->source->grid();
+    std::vector<ChunkId> absent;
+    const auto look_at = [&](ChunkId id) {
+      if (!done_.was_done(array_->index, id) && !add_present(*array_, id)) absent.push_back(id);
+    };
+    if (box.shape == grid.array()) {
+      for (Index i = 0; i < grid.n_chunks(); ++i) look_at(ChunkId{i});
+    } else {
+      for (const ChunkId id : grid.overlapping(box)) look_at(id);
+    }
+    order_by_address();
+    for (const ChunkId id : absent) array_->sink->write(id, {{}, 0, true});
+    keep(*array_, absent, {});
+    const std::lock_guard lock(state_mutex_);
+    reader_totals_.n_chunks_absent += static_cast<Index>(absent.size());
   }
 
   /// True if earlier runs finished all of a tile.
@@ -254,6 +281,7 @@ class Execution {
   bool open_tile(ChunkId id) {
     auto tile = std::make_shared<TileRun>();
     tile->array = array_;
+    tile->block = block_;
     tile->box = array_->tiles.box(id);
     const ChunkGrid& grid = array_->source->grid();
     // A target may be longer than its source (netCDF records not yet written): what lies beyond reads as fill.
@@ -302,18 +330,23 @@ class Execution {
     }
     if (std::holds_alternative<Absent>(ref)) return false;
     const auto* stored = std::get_if<StoredAt>(&ref);
-    todo_.push_back({stored != nullptr ? stored->offset_bytes : 0, most_bytes(ref), id});
+    if (stored != nullptr)
+      todo_.push_back({stored->object, stored->offset_bytes, stored->length_bytes, id});
+    else
+      todo_.push_back({0, 0, most_bytes(ref), id});
     return true;
   }
 
   void order_by_address() {
-    std::stable_sort(todo_.begin(), todo_.end(),
-                     [](const Located& a, const Located& b) { return a.offset_bytes < b.offset_bytes; });
+    std::stable_sort(todo_.begin(), todo_.end(), [](const Located& a, const Located& b) {
+      return a.object != b.object ? a.object < b.object : a.offset_bytes < b.offset_bytes;
+    });
   }
 
   std::shared_ptr<Batch> take_batch() {
     auto batch = std::make_shared<Batch>(idle_batches_);
     batch->array = array_;
+    batch->block = block_;
     batch->tile = array_->plan->kind == ArrayPlan::Kind::rewrite ? tile_ : nullptr;
     // Several requests in flight; at least one chunk each.
     const std::uint64_t most_bytes = read_ahead_.capacity_bytes() / kBatchesInFlight;
@@ -399,6 +432,7 @@ class Execution {
     const ArrayRun& array = *tile->array;
     std::vector<ChunkId> ids = array.sink->grid().overlapping(tile->box);
     std::erase_if(ids, [&](ChunkId id) { return done_.was_done(array.index, id); });
+    order_by_shard(*array.target, ids);
     tile->n_to_encode = static_cast<Index>(ids.size());
     const std::size_t per_task = chunks_per_task(targets_[array.index], targets_[array.index].chunk);
     for (std::size_t begin = 0; begin < ids.size(); begin += per_task) {
@@ -492,6 +526,7 @@ class Execution {
   DoneChunks& done_;
   MemoryBudget tiles_;
   MemoryBudget read_ahead_;
+  MemoryBudget shards_;
   IdleBatches idle_batches_;
   tbb::global_control parallelism_;
   tbb::task_arena arena_;
@@ -504,10 +539,11 @@ class Execution {
 
   std::mutex cursor_mutex_;  // guards the next seven: where reading stands
   std::shared_ptr<ArrayRun> array_;
+  TileOrder order_;  // what is left of the array
+  BlockLease block_;
   std::shared_ptr<TileRun> tile_;
   std::vector<Located> todo_;
   std::size_t next_id_ = 0;
-  Index next_tile_ = 0;
   std::size_t next_array_ = 0;
 
   std::mutex state_mutex_;  // guards the rest

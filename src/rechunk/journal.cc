@@ -37,7 +37,8 @@ std::string layout_in_words(const ArrayMeta& meta) {
   const std::string codecs = meta.codecs.empty() ? "no codec" : to_string(meta.codecs);
   if (meta.storage == Storage::contiguous) return "contiguous";
   if (meta.storage == Storage::compact) return "compact";
-  return fmt::format("chunks of {} with {}", to_string(meta.chunk), codecs);
+  const std::string shards = meta.shards.empty() ? "" : fmt::format(" in shards of {}", to_string(meta.unit()));
+  return fmt::format("chunks of {}{} with {}", to_string(meta.chunk), shards, codecs);
 }
 
 void pack(Packer& out, const WorkIdentity& identity) {

@@ -3,61 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <set>
 
-#include "base/checked.h"
 #include "base/error.h"
-#include "base/sizes.h"
-#include "base/suggest.h"
 #include "codec/registry.h"
 #include "rechunk/plan.h"
 #include "rechunk/select.h"
+#include "rechunk/shard_layout.h"
 
 namespace chunkwise {
 namespace {
 
 constexpr std::uint64_t kDefaultChunkBytes = 4u << 20;  // netCDF-C's own default
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  for (;;) {
-    const std::size_t end = text.find(separator, begin);
-    parts.push_back(text.substr(begin, end == std::string::npos ? end : end - begin));
-    if (end == std::string::npos) return parts;
-    begin = end + 1;
-  }
-}
-
-std::optional<Index> parse_index(const std::string& text) {
-  Index value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
-}
-
-[[noreturn]] void bad_chunks(const std::string& text, const std::string& why) {
-  throw Error(Code::usage, fmt::format("cannot read chunks '{}': {}", text, why),
-              "write -c time/92,y/9,x/11 or -c VAR:time/92 or -c 4MiB, auto, keep, contiguous");
-}
-
-Index parse_length(const std::string& spec, const std::string& text) {
-  if (text == "all") return 0;
-  const auto value = parse_index(text);
-  if (!value || *value < 1) bad_chunks(spec, fmt::format("'{}' is not a length of at least 1", text));
-  return *value;
-}
-
-/// Axis of `meta` that a dim name or number means; -1 if it has none.
-int axis_of(const ArrayMeta& meta, const std::string& dim) {
-  for (std::size_t axis = 0; axis < meta.dims.size(); ++axis)
-    if (meta.dims[axis] == dim) return static_cast<int>(axis);
-  const auto number = parse_index(dim);
-  if (number && *number >= 0 && *number < meta.shape.rank()) return static_cast<int>(*number);
-  return -1;
-}
 
 /// The chunk an array has now, or all of it where it is contiguous.
 Shape present_chunk(const ArrayMeta& meta) {
@@ -65,30 +21,6 @@ Shape present_chunk(const ArrayMeta& meta) {
   Shape chunk = meta.shape;
   for (Index& length : chunk) length = std::max<Index>(length, 1);
   return chunk;
-}
-
-/// About `bytes` in the proportions of the array: the same fraction of every axis.
-Shape proportional_chunk(const ArrayMeta& meta, std::uint64_t bytes) {
-  const int rank = meta.shape.rank();
-  Shape chunk = Shape::filled(rank, 1);
-  const double wanted = static_cast<double>(bytes) / static_cast<double>(std::max<std::size_t>(meta.dtype.bytes, 1));
-  // Axes shorter than 1/fraction stay at 1, so the others get their share: repeat with those left.
-  std::vector<int> open;
-  for (int axis = 0; axis < rank; ++axis) open.push_back(axis);
-  for (;;) {
-    double volume = 1;
-    for (int axis : open) volume *= static_cast<double>(std::max<Index>(meta.shape[axis], 1));
-    const double fraction =
-        open.empty() ? 1 : std::min(1.0, std::pow(wanted / volume, 1.0 / static_cast<double>(open.size())));
-    const auto too_short = std::partition(
-        open.begin(), open.end(), [&](int axis) { return static_cast<double>(meta.shape[axis]) * fraction >= 1; });
-    const bool settled = too_short == open.end();
-    open.erase(too_short, open.end());
-    if (!settled) continue;
-    for (int axis : open)
-      chunk[axis] = std::max<Index>(1, static_cast<Index>(static_cast<double>(meta.shape[axis]) * fraction));
-    return chunk;
-  }
 }
 
 void make_chunked(ArrayMeta& meta, const Shape& chunk) {
@@ -105,11 +37,8 @@ Shape clipped(const ArrayMeta& meta, const Shape& chunk, std::vector<std::string
     const Index longest = std::max<Index>(meta.shape[axis], 1);
     if (may_grow || chunk[axis] <= longest) continue;
     result[axis] = longest;
-    const std::string name = meta.dims.empty() || meta.dims[static_cast<std::size_t>(axis)].empty()
-                                 ? fmt::format("axis {}", axis)
-                                 : meta.dims[static_cast<std::size_t>(axis)];
-    notes.push_back(fmt::format("{}: {} has {} elements, so its chunks have {}, not {}", meta.path, name,
-                                meta.shape[axis], longest, chunk[axis]));
+    notes.push_back(fmt::format("{}: {} has {} elements, so its chunks have {}, not {}", meta.path,
+                                axis_name(meta, axis), meta.shape[axis], longest, chunk[axis]));
   }
   return result;
 }
@@ -120,6 +49,7 @@ void apply_chunks(const ChunkSpec& spec, const LayoutRequest& request, ArrayMeta
   if (rank == 0) return;
   switch (spec.kind) {
     case ChunkSpec::Kind::keep:
+    case ChunkSpec::Kind::none:
       return;
     case ChunkSpec::Kind::contiguous:
       if (meta.storage == Storage::contiguous || meta.storage == Storage::compact) return;
@@ -134,7 +64,7 @@ void apply_chunks(const ChunkSpec& spec, const LayoutRequest& request, ArrayMeta
       if (rank > 1) make_chunked(meta, clipped(meta, request.advise(meta), notes));
       return;
     case ChunkSpec::Kind::bytes:
-      make_chunked(meta, clipped(meta, proportional_chunk(meta, spec.bytes), notes));
+      make_chunked(meta, clipped(meta, proportional_lengths(meta.shape, meta.dtype.bytes, spec.bytes), notes));
       return;
     case ChunkSpec::Kind::list: {
       if (static_cast<int>(spec.lengths.size()) != rank) {
@@ -176,7 +106,7 @@ void apply_codecs(const CodecRequest& request, ArrayMeta& meta, std::vector<std:
   // A scalar or an empty fixed array has no chunks to encode.
   if (meta.shape.rank() == 0 || (meta.storage != Storage::chunked && product(meta.shape) == 0)) return;
   if (meta.storage != Storage::chunked) {
-    const Shape chunk = proportional_chunk(meta, kDefaultChunkBytes);
+    const Shape chunk = proportional_lengths(meta.shape, meta.dtype.bytes, kDefaultChunkBytes);
     make_chunked(meta, chunk);
     notes.push_back(
         fmt::format("{}: contiguous, needs chunks to be encoded; they are {}", meta.path, to_string(chunk)));
@@ -196,75 +126,7 @@ void fit_codecs(const ArrayMeta& before, bool asked, ArrayMeta& meta) {
   }
 }
 
-void check_dims_exist(const ChunkSpec& spec, const Hierarchy& tree, const std::vector<std::size_t>& targets) {
-  if (spec.kind == ChunkSpec::Kind::list) {
-    for (std::size_t i : targets)
-      if (tree.arrays[i].meta.shape.rank() == static_cast<int>(spec.lengths.size())) return;
-    throw Error(Code::usage,
-                fmt::format("-c {} names {} axes, but no variable has that many", spec.text, spec.lengths.size()));
-  }
-  std::set<std::string> known;
-  for (std::size_t i : targets)
-    for (const std::string& dim : tree.arrays[i].meta.dims)
-      if (!dim.empty()) known.insert(dim);
-  for (const ChunkSpec::Length& asked : spec.lengths) {
-    const std::string& dim = asked.dim;
-    const bool found = std::any_of(targets.begin(), targets.end(),
-                                   [&](std::size_t i) { return axis_of(tree.arrays[i].meta, dim) >= 0; });
-    // A dimension nothing uses is still a real name: asking for it is harmless.
-    const bool defined = std::any_of(tree.groups.begin(), tree.groups.end(), [&](const GroupNode& group) {
-      return std::any_of(group.dimensions.begin(), group.dimensions.end(),
-                         [&](const Dimension& d) { return d.name == dim; });
-    });
-    if (!found && !defined)
-      throw Error(Code::usage, fmt::format("no dimension '{}' in -c {}", dim, spec.text),
-                  suggest(dim, {known.begin(), known.end()}));
-  }
-}
-
 }  // namespace
-
-ChunkSpec parse_chunk_spec(const std::string& text) {
-  ChunkSpec spec;
-  spec.text = text;
-  std::string rest = text;
-  const std::size_t colon = text.rfind(':');
-  if (colon != std::string::npos) {
-    spec.variable = text.substr(0, colon);
-    rest = text.substr(colon + 1);
-    if (spec.variable.empty()) bad_chunks(text, "nothing stands before ':'");
-  }
-  if (rest.empty()) bad_chunks(text, "it is empty");
-  if (rest == "keep" || rest == "contiguous" || rest == "auto") {
-    spec.kind = rest == "keep" ? ChunkSpec::Kind::keep
-                               : (rest == "auto" ? ChunkSpec::Kind::automatic : ChunkSpec::Kind::contiguous);
-    return spec;
-  }
-  const bool named = rest.find('/') != std::string::npos;
-  if (!named && !parse_index(rest) && rest.find(',') == std::string::npos) {
-    if (std::isdigit(static_cast<unsigned char>(rest[0])) == 0)
-      bad_chunks(text, fmt::format("'{}' is neither a size nor a dimension with a length", rest));
-    spec.kind = ChunkSpec::Kind::bytes;
-    spec.bytes = parse_bytes(rest);
-    if (spec.bytes == 0) bad_chunks(text, "a chunk has at least one byte");
-    return spec;
-  }
-  spec.kind = named ? ChunkSpec::Kind::lengths : ChunkSpec::Kind::list;
-  for (const std::string& part : split(rest, ',')) {
-    if (!named) {
-      spec.lengths.push_back({"", parse_length(text, part)});
-      continue;
-    }
-    const std::size_t slash = part.rfind('/');
-    if (slash == std::string::npos || slash == 0)
-      bad_chunks(text, fmt::format("'{}' is not a dimension with a length", part));
-    const std::string dim = part.substr(0, slash);
-    for (const ChunkSpec::Length& other : spec.lengths)
-      if (other.dim == dim) bad_chunks(text, fmt::format("'{}' has two lengths", dim));
-    spec.lengths.push_back({dim, parse_length(text, part.substr(slash + 1))});
-  }
-  return spec;
-}
 
 CodecRequest parse_codec_request(const std::string& text) {
   CodecRequest request;
@@ -291,14 +153,19 @@ void apply_layout(const LayoutRequest& request, Hierarchy& tree, std::vector<std
   std::vector<std::size_t> all;
   for (std::size_t i = 0; i < tree.arrays.size(); ++i) all.push_back(i);
   std::vector<std::vector<const ChunkSpec*>> chunks(tree.arrays.size());
+  std::vector<std::vector<const ChunkSpec*>> shards(tree.arrays.size());
   std::vector<const CodecRequest*> codecs(tree.arrays.size(), nullptr);
   for (const bool named : {false, true}) {
-    for (const ChunkSpec& spec : request.chunks) {
-      if (spec.variable.empty() == named) continue;
-      const std::vector<std::size_t> targets = named ? find_variables(tree, spec.variable) : all;
-      if (!spec.lengths.empty()) check_dims_exist(spec, tree, targets);
-      for (std::size_t i : targets) chunks[i].push_back(&spec);
-    }
+    const auto assign = [&](const std::vector<ChunkSpec>& specs, std::vector<std::vector<const ChunkSpec*>>& of) {
+      for (const ChunkSpec& spec : specs) {
+        if (spec.variable.empty() == named) continue;
+        const std::vector<std::size_t> targets = named ? find_variables(tree, spec.variable) : all;
+        if (!spec.lengths.empty()) check_dims_exist(spec, tree, targets);
+        for (std::size_t i : targets) of[i].push_back(&spec);
+      }
+    };
+    assign(request.chunks, chunks);
+    assign(request.shards, shards);
     for (const CodecRequest& codec : request.codecs) {
       if (codec.variable.empty() == named) continue;
       for (std::size_t i : named ? find_variables(tree, codec.variable) : all) codecs[i] = &codec;
@@ -324,6 +191,7 @@ void apply_layout(const LayoutRequest& request, Hierarchy& tree, std::vector<std
     }
     if (codecs[i] != nullptr) apply_codecs(*codecs[i], meta, notes);
     fit_codecs(before, codecs[i] != nullptr && codecs[i]->codecs, meta);
+    set_shards(shards[i], before, meta, notes);
   }
 }
 

@@ -1,4 +1,4 @@
-// From what the user asked (-c, --codec) to the target layout of every array.
+// From what the user asked (-c, --shards, --codec) to the target layout of every array.
 #pragma once
 
 #include <functional>
@@ -8,32 +8,9 @@
 
 #include "array/hierarchy.h"
 #include "codec/spec.h"
+#include "rechunk/chunk_spec.h"
 
 namespace chunkwise {
-
-/// One -c option, parsed. Immutable.
-struct ChunkSpec {
-  enum class Kind {
-    keep,        // as in the source
-    contiguous,  // no chunks
-    automatic,   // let the advisor choose
-    bytes,       // about this many bytes, in the array's proportions
-    lengths,     // a length per named axis
-    list,        // a length per axis, by position
-  };
-  struct Length {
-    std::string dim;   // a name or a 0-based axis number
-    Index length = 0;  // 0: the whole axis ("all")
-  };
-  std::string text;      // as the user wrote it, for messages
-  std::string variable;  // empty: every variable
-  Kind kind = Kind::keep;
-  std::uint64_t bytes = 0;
-  std::vector<Length> lengths;  // for `list`, dim is empty
-};
-
-/// "time/92,y/9", "VAR:time/92", "4MiB", "10,20,30", "auto", "keep", "contiguous". Throws Error{usage}.
-ChunkSpec parse_chunk_spec(const std::string& text);
 
 /// One --codec option, parsed. No codecs value means keep.
 struct CodecRequest {
@@ -49,14 +26,15 @@ CodecRequest parse_codec_request(const std::string& text);
 /// later one wins where both speak of an axis.
 struct LayoutRequest {
   std::vector<ChunkSpec> chunks;
+  std::vector<ChunkSpec> shards;
   std::vector<CodecRequest> codecs;
   /// Chooses the chunk shape for `auto`.
   std::function<Shape(const ArrayMeta&)> advise;
 };
 
-/// Sets storage, chunk and codecs of every array of `tree` (already adapted to the target format). Appends a line to
-/// `notes` for everything that did not go literally as asked. Throws Error{usage} for dimensions and variables that do
-/// not exist, with the real ones listed.
+/// Sets storage, chunk, shards and codecs of every array of `tree` (already adapted to the target format). Appends a
+/// line to `notes` for everything that did not go literally as asked. Throws Error{usage} for dimensions and variables
+/// that do not exist, with the real ones listed, and for shards that are not whole chunks.
 void apply_layout(const LayoutRequest& request, Hierarchy& tree, std::vector<std::string>& notes);
 
 }  // namespace chunkwise

@@ -8,10 +8,12 @@
 #include <limits>
 
 #include "array/element_change.h"
+#include "array/shard_sink.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/sizes.h"
 #include "codec/chain.h"
+#include "rechunk/shard_blocks.h"
 
 namespace chunkwise {
 namespace {
@@ -47,8 +49,11 @@ Shape clip(const Shape& shape, const Shape& array) {
 }
 
 /// Tile lengths worth trying on one axis, longest first: whole target chunks; the distinct ceil(n/k), and the lengths
-/// whose ends lie on or just before ends of source chunks, both thinned to `most`.
-std::vector<Index> lengths_on_axis(Index extent, Index chunk, Index source_chunk, std::size_t most) {
+/// whose ends lie on or just before ends of source chunks, both thinned to `most`. Where there are shards, none that
+/// cuts across them.
+std::vector<Index> lengths_on_axis(const ArrayMeta& target, int axis, Index source_chunk, std::size_t most) {
+  const Index extent = target.shape[axis];
+  const Index chunk = target.chunk[axis];
   const Index n = ceil_div(std::max<Index>(extent, 1), chunk);
   std::vector<Index> counts;
   for (Index k = 1; k <= n;) {
@@ -75,6 +80,7 @@ std::vector<Index> lengths_on_axis(Index extent, Index chunk, Index source_chunk
   }
   thin(aligned);
   counts.insert(counts.end(), aligned.begin(), aligned.end());
+  counts = whole_in_shards(target, axis, counts);
   std::sort(counts.begin(), counts.end(), std::greater<>());
   counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
   std::vector<Index> lengths;
@@ -198,11 +204,13 @@ Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan
     plan.kind = empty ? ArrayPlan::Kind::nothing : ArrayPlan::Kind::copy_chunks;
     if (empty) return needs;
     plan.source_chunk = target.chunk;
+    plan.block = block_of(target, target.unit());
     plan.n_tiles = plan.n_target_chunks;
     plan.n_source_reads = plan.n_target_chunks;
     plan.tile = target.chunk;
     plan.read_bytes = source.stored_bytes;
     plan.decoded_bytes = shape_bytes(target.shape, target.dtype.bytes);
+    plan.block_bytes = block_bytes(target, plan.block);
     const std::uint64_t typical =
         source.stored_bytes / static_cast<std::uint64_t>(std::max<Index>(source.n_stored_chunks, 1));
     // Nothing is decoded, so a codec that cannot run here is no obstacle; twice the chunk bounds all real codecs.
@@ -234,6 +242,8 @@ Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan
 void set_tile(const ArrayMeta& source, const ArrayMeta& target, const Shape& tile, std::uint64_t most_bytes,
               ArrayPlan& plan) {
   plan.tile = tile;
+  plan.block = block_of(target, tile);
+  plan.block_bytes = block_bytes(target, plan.block);
   plan.n_tiles = ChunkGrid(target.shape, tile).n_chunks();
   plan.source_chunk = source.storage != Storage::contiguous ? source.chunk : linear_cut(source, tile);
   plan.n_source_reads = 1;
@@ -313,7 +323,8 @@ Shape linear_cut(const ArrayMeta& source, const Shape& tile) {
   return cut;
 }
 
-Shape choose_tile(const ArrayMeta& source, const ArrayMeta& target, std::uint64_t most_bytes) {
+Shape choose_tile(const ArrayMeta& source, const ArrayMeta& target, std::uint64_t most_bytes,
+                  std::uint64_t most_block_bytes) {
   const int rank = target.shape.rank();
   if (rank == 0) return {};
   static constexpr std::size_t kLengths[] = {0, 1000, 200, 48, 20, 10, 7, 5};
@@ -322,7 +333,7 @@ Shape choose_tile(const ArrayMeta& source, const ArrayMeta& target, std::uint64_
   const std::size_t most_lengths = n_wide < std::size(kLengths) ? std::max<std::size_t>(kLengths[n_wide], 2) : 3;
   std::vector<std::vector<Index>> lengths;
   for (int axis = 0; axis < rank; ++axis)
-    lengths.push_back(lengths_on_axis(target.shape[axis], target.chunk[axis], source.chunk[axis], most_lengths));
+    lengths.push_back(lengths_on_axis(target, axis, source.chunk[axis], most_lengths));
 
   Shape best = target.chunk;
   double best_cost = std::numeric_limits<double>::infinity();
@@ -332,7 +343,7 @@ Shape choose_tile(const ArrayMeta& source, const ArrayMeta& target, std::uint64_
   std::function<void(int)> visit = [&](int axis) {
     if (axis == rank) {
       const std::uint64_t bytes = box_bytes(target, tile) + bookkeeping_bytes(source, source.chunk, tile);
-      if (bytes > most_bytes) return;
+      if (bytes > most_bytes || block_bytes(target, block_of(target, tile)) > most_block_bytes) return;
       const double cost = read_cost(source, tile);
       // Equal cost: the smaller tile, so that more of them are in flight and their memory serves again; but not below
       // 1 MiB. What long runs of a contiguous source save beyond one percent is no reason for a larger one.
@@ -393,13 +404,13 @@ void choose_tiles(const std::vector<PlanInput>& arrays, std::uint64_t read_ahead
     if (array.kind != ArrayPlan::Kind::rewrite) continue;
     const ArrayMeta& source = *arrays[i].source;
     const ArrayMeta& target = *arrays[i].target;
-    set_tile(source, target, choose_tile(source, target, most_bytes), most_bytes, array);
+    set_tile(source, target, choose_tile(source, target, most_bytes, plan.shards_bytes), most_bytes, array);
     const std::uint64_t n_useful = useful_tiles(source, target, array, plan.n_threads);
     // Where one tile has too few chunks for all threads, smaller ones are worth a few percent more reads.
     if (saturating_mul(n_useful, array.tile_bytes) > most_bytes) {
       ArrayPlan smaller = array;
       const std::uint64_t share = most_bytes / n_useful;
-      set_tile(source, target, choose_tile(source, target, share), share, smaller);
+      set_tile(source, target, choose_tile(source, target, share, plan.shards_bytes), share, smaller);
       if (smaller.tile_bytes < array.tile_bytes &&
           static_cast<double>(smaller.n_source_reads) <= 1.03 * static_cast<double>(array.n_source_reads))
         array = smaller;
@@ -421,6 +432,23 @@ double total_reads(const Plan& plan) {
   return bytes;
 }
 
+/// Memory for shards that are being written.
+struct ShardNeed {
+  std::uint64_t least_bytes = 0;  // one at a time
+  std::uint64_t all_bytes = 0;    // all of an array at once
+  std::uint64_t finishing_bytes = 0;
+
+  void add(const ArrayMeta& target) {
+    if (target.shards.empty()) return;
+    least_bytes = std::max(least_bytes, block_bytes(target, target.unit()));
+    all_bytes = std::max(all_bytes, block_bytes(target, target.shape));
+    finishing_bytes = std::max(finishing_bytes, ShardSink::finishing_bytes(target));
+  }
+  std::string text() const {
+    return least_bytes == 0 ? "" : fmt::format("one shard's index {}, ", format_bytes(least_bytes + finishing_bytes));
+  }
+};
+
 }  // namespace
 
 Plan make_plan(const std::vector<PlanInput>& arrays, const PlanRequest& request) {
@@ -430,6 +458,7 @@ Plan make_plan(const std::vector<PlanInput>& arrays, const PlanRequest& request)
   plan.allows_loss = request.allows_loss;
   plan.n_threads = std::max(1, request.n_threads);
   CodecChain::ScratchNeed worker_need;
+  ShardNeed shards;
   std::uint64_t least_tile = 0;
   std::uint64_t largest_read = 64 * 1024;
   std::string largest_path;
@@ -441,6 +470,7 @@ Plan make_plan(const std::vector<PlanInput>& arrays, const PlanRequest& request)
     } catch (Error& e) {
       throw e.in(input.target->path);
     }
+    if (array.kind != ArrayPlan::Kind::nothing) shards.add(*input.target);
     worker_need = largest(worker_need, needs.worker);
     largest_read = std::max(largest_read, needs.largest_read_bytes);
     if (needs.least_tile_bytes > least_tile) {
@@ -453,7 +483,8 @@ Plan make_plan(const std::vector<PlanInput>& arrays, const PlanRequest& request)
   // Read-ahead beyond a few chunks only helps while there is memory to spare.
   const std::uint64_t least_read_ahead = largest_read + largest_read / 4;
   const auto fixed = [&](int n_threads) {
-    return plan.base_bytes + static_cast<std::uint64_t>(n_threads) * worker + least_read_ahead;
+    return plan.base_bytes + static_cast<std::uint64_t>(n_threads) * worker + least_read_ahead + shards.least_bytes +
+           shards.finishing_bytes;
   };
   const std::uint64_t least = fixed(1) + least_tile;
   if (least > request.memory_bytes) {
@@ -461,14 +492,18 @@ Plan make_plan(const std::vector<PlanInput>& arrays, const PlanRequest& request)
     const std::uint64_t least_mib = ceil_div(least + kMiB + least / 64, kMiB);
     throw Error(
         Code::budget,
-        fmt::format("does not fit into --memory {}: the process needs {}, one thread {}, and the smallest tile{} {}",
+        fmt::format("does not fit into --memory {}: the process needs {}, one thread {}, {}and the smallest tile{} {}",
                     format_bytes(request.memory_bytes), format_bytes(plan.base_bytes), format_bytes(worker),
-                    largest_path.empty() ? "" : " of " + largest_path, format_bytes(least_tile + least_read_ahead)),
+                    shards.text(), largest_path.empty() ? "" : " of " + largest_path,
+                    format_bytes(least_tile + least_read_ahead)),
         fmt::format("the least that works is --memory {}MiB", least_mib));
   }
   while (plan.n_threads > 1 && fixed(plan.n_threads) + least_tile > request.memory_bytes) --plan.n_threads;
   plan.worker_bytes = worker;
-  const std::uint64_t spare = request.memory_bytes - fixed(plan.n_threads) - least_tile;
+  std::uint64_t spare = request.memory_bytes - fixed(plan.n_threads) - least_tile;
+  const std::uint64_t more_shards = std::min(spare / 8, shards.all_bytes - shards.least_bytes);
+  plan.shards_bytes = shards.least_bytes + more_shards;
+  spare -= more_shards;
   // A long read-ahead hides the disk; a short one leaves more for tiles. The long one wins unless the source would be
   // read noticeably more often.
   Plan longer = plan;

@@ -23,6 +23,10 @@ struct ArrayPlan {
   /// Box worked on at a time: whole target chunks on every axis (clipped at the end of the array).
   Shape tile;
   Index n_tiles = 0;
+  /// Tiles are taken block by block. Encoded copies have no tiles and go by blocks.
+  Shape block;
+  /// Memory of the shards of a block while they are written.
+  std::uint64_t block_bytes = 0;
   /// A tile in memory is its target chunks one after the other, ready to encode, rather than one box in C order from
   /// which each is gathered. Better where source chunks meet target chunks in large pieces.
   bool by_chunks = false;
@@ -51,6 +55,7 @@ struct Plan {
   std::uint64_t tiles_bytes = 0;       // tiles in flight
   /// What turns out to be lost while elements are copied is told rather than refused.
   bool allows_loss = false;
+  std::uint64_t shards_bytes = 0;      // shards being written: where their chunks lie
 };
 
 struct PlanRequest {
@@ -71,8 +76,10 @@ struct PlanInput {
 /// Throws Error{budget} naming the least memory that works, Error{unsupported} for codecs nobody here can run.
 Plan make_plan(const std::vector<PlanInput>& arrays, const PlanRequest& request);
 
-/// The tile of at most `most_bytes` that needs the fewest source reads, or one target chunk if none fits.
-Shape choose_tile(const ArrayMeta& source, const ArrayMeta& target, std::uint64_t most_bytes);
+/// The tile of at most `most_bytes`, in blocks of at most `most_block_bytes`, that needs the fewest source reads, or
+/// one target chunk if none fits.
+Shape choose_tile(const ArrayMeta& source, const ArrayMeta& target, std::uint64_t most_bytes,
+                  std::uint64_t most_block_bytes = ~std::uint64_t{0});
 
 /// How a contiguous source is cut for tiles of this shape: runs of bytes of about 1 MiB that do not straddle tiles.
 Shape linear_cut(const ArrayMeta& source, const Shape& tile);

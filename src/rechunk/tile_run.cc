@@ -176,6 +176,7 @@ std::optional<ChunkProof> encode_chunk(TileRun& tile, ChunkId id, Worker& worker
   }
   // What reads the same unwritten need not be written.
   if (target.storage == Storage::chunked && !target.fill.empty() && all_equal(decoded, array.target_fill)) {
+    array.sink->write(id, {{}, 0, true});
     ++worker.totals.n_chunks_absent;
     worker.totals.gather_s += seconds_since(begin);
     return absent;

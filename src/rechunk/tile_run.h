@@ -41,9 +41,13 @@ struct ArrayRun {
   ChunkGrid tiles;
 };
 
+/// The shards that the tiles of one block are written into. Given back when the last one is done.
+using BlockLease = std::shared_ptr<const MemoryBudget::Lease>;
+
 /// One tile: the box, its elements, and which of its source chunks exist.
 struct TileRun {
   std::shared_ptr<ArrayRun> array;
+  BlockLease block;
   MemoryBudget::Ticket ticket{};  // its turn among tiles
   std::mutex opening;             // guards the making of the next two
   MemoryBudget::Lease lease;

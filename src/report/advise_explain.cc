@@ -39,7 +39,8 @@ std::string cost_text(const AdviseReport& report, const AdviseReport::Variable& 
   line("open", t.open_s, fmt::format("to the metadata on {}", device.name));
   if (t.index_s > 0) {
     line("index", t.index_s,
-         fmt::format("{} nodes of the chunk index x {}", count_text(r.index_reads),
+         fmt::format("{} {} x {}", count_text(r.index_reads),
+                     layout.shard ? "indexes of shards" : "nodes of the chunk index",
                      format_seconds(t.index_s / r.index_reads)));
   }
   const bool one = r.requests < 1.5;

@@ -43,7 +43,7 @@ Json layout_json(const AdviseReport::Layout& layout, const std::vector<AccessPat
   }
   return {{"name", layout.name},
           {"chunks", chunks(layout.chunk)},
-          {"shards", nullptr},
+          {"shards", chunks(layout.shard)},
           {"weighted_seconds", layout.weighted_s},
           {"size_bytes", bytes(layout.size_bytes)},
           {"costs", std::move(costs)}};
@@ -67,6 +67,7 @@ Json variable_json(const AdviseReport::Variable& variable) {
           {"dtype", meta.dtype.name()},
           {"dims", std::move(dims)},
           {"chunks", chunked ? lengths(meta.chunk) : Json(nullptr)},
+          {"shards", chunked && !meta.shards.empty() ? lengths(meta.unit()) : Json(nullptr)},
           {"codecs", std::move(codecs)},
           {"n_chunks", variable.exists ? Json(variable.n_chunks) : Json(nullptr)},
           {"stored_bytes", variable.exists ? Json(meta.stored_bytes) : Json(nullptr)},

@@ -19,6 +19,7 @@ struct AdviseReport {
     Kind kind = Kind::policy;
     std::string name;            // "current", "recommended", "candidate", or the policy's
     std::optional<Shape> chunk;  // nothing: contiguous
+    std::optional<Shape> shard;  // nothing: every chunk stands alone
     double weighted_s = 0;       // sum over the patterns of weight * seconds
     double size_bytes = 0;       // on disk, as the whole array is written now
     std::vector<Cost> costs;     // one per pattern

@@ -79,7 +79,8 @@ bool alike(const Variable& a, const Variable& b) {
   const bool same_array = a.exists == b.exists && a.meta.dtype == b.meta.dtype && a.meta.shape == b.meta.shape &&
                           a.axes.names == b.axes.names && a.axes.unlimited == b.axes.unlimited;
   const bool same_storage = a.meta.storage == b.meta.storage && a.meta.codecs == b.meta.codecs &&
-                            (a.meta.storage != Storage::chunked || a.meta.chunk == b.meta.chunk);
+                            (a.meta.storage != Storage::chunked || a.meta.chunk == b.meta.chunk) &&
+                            a.meta.shards == b.meta.shards;
   const Layout* pick_a = a.find(Layout::Kind::recommended);
   const Layout* pick_b = b.find(Layout::Kind::recommended);
   return same_array && same_storage && pick_a->chunk == pick_b->chunk && a.notes == b.notes;
@@ -128,6 +129,7 @@ std::string head_text(const Group& g) {
   if (meta.storage == Storage::chunked) {
     text += fmt::format(", {} chunk{} of {}", format_count(variable.n_chunks), variable.n_chunks == 1 ? "" : "s",
                         compact(meta.chunk));
+    if (!meta.shards.empty()) text += fmt::format(" in shards of {}", compact(meta.unit()));
   } else {
     text += meta.storage == Storage::compact    ? ", compact"
             : meta.storage == Storage::virtual_ ? ", virtual"
@@ -252,22 +254,25 @@ std::string verdict_text(const AdviseReport& report, const Variable& variable) {
   return text;
 }
 
-/// "T:time/516,y/20,x/25"; axis numbers where a name would not survive the command line.
-std::string chunk_spec(const Variable& variable, const std::vector<Variable>& all) {
-  const Shape& chunk = *variable.find(Layout::Kind::recommended)->chunk;
+/// "time/516,y/20,x/25"; axis numbers where a name would not survive the command line.
+std::string lengths_spec(const Shape& box, const Variable& variable) {
   std::string lengths;
-  for (int axis = 0; axis < chunk.rank(); ++axis) {
+  for (int axis = 0; axis < box.rank(); ++axis) {
     std::string label = variable.axes.label(axis);
     if (label.find_first_of(",/:=@") != std::string::npos) label = std::to_string(axis);
-    lengths += fmt::format("{}{}/{}", axis == 0 ? "" : ",", label, chunk[axis]);
+    lengths += fmt::format("{}{}/{}", axis == 0 ? "" : ",", label, box[axis]);
   }
-  if (!variable.exists) return lengths;
-  // The last part of the path names it, unless another variable has the same.
+  return lengths;
+}
+
+/// "T:", or nothing where there is no variable. The last part of the path names it, unless another has the same.
+std::string variable_spec(const Variable& variable, const std::vector<Variable>& all) {
+  if (!variable.exists) return {};
   const auto last_part = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
   const std::string name = last_part(variable.meta.path);
   const auto n_same =
       std::count_if(all.begin(), all.end(), [&](const Variable& other) { return last_part(other.meta.path) == name; });
-  return fmt::format("{}:{}", n_same > 1 ? variable.meta.path : name, lengths);
+  return (n_same > 1 ? variable.meta.path : name) + ":";
 }
 
 /// "air.nc" -> "air-fast.nc".
@@ -291,13 +296,19 @@ std::string command_text(const AdviseReport& report) {
   if (worth.size() > kMostSpecs && report.is_default && !report.is_directory) {
     specs.push_back("-c auto");
   } else {
+    std::size_t n_shown = 0;
     for (const Variable* variable : worth) {
-      if (specs.size() == kMostSpecs) {
-        more = fmt::format("  ({} more variables: \"recommended\" in --json has their chunks)\n",
-                           worth.size() - kMostSpecs);
+      if (specs.size() >= kMostSpecs) {
+        more =
+            fmt::format("  ({} more variables: \"recommended\" in --json has their chunks)\n", worth.size() - n_shown);
         break;
       }
-      specs.push_back("-c " + shell_word(chunk_spec(*variable, report.variables)));
+      ++n_shown;
+      const Layout& pick = *variable->find(Layout::Kind::recommended);
+      const std::string name = variable_spec(*variable, report.variables);
+      specs.push_back("-c " + shell_word(name + lengths_spec(*pick.chunk, *variable)));
+      if (variable->meta.shards.empty()) continue;
+      specs.push_back("--shards " + shell_word(name + (pick.shard ? lengths_spec(*pick.shard, *variable) : "none")));
     }
   }
   std::string text = start;

@@ -19,7 +19,7 @@ Json layout(const ArrayMeta& meta) {
                     : meta.storage == Storage::compact    ? "compact"
                                                           : "virtual";
   json["chunks"] = meta.storage == Storage::chunked ? lengths(meta.chunk) : Json(nullptr);
-  json["shards"] = nullptr;
+  json["shards"] = meta.shards.empty() ? Json(nullptr) : lengths(meta.unit());
   json["codecs"] = to_string(meta.codecs);
   return json;
 }
@@ -90,7 +90,8 @@ std::string rechunk_json(const RechunkReport& report) {
                     {"threads", plan.n_threads},
                     {"thread_bytes", plan.worker_bytes},
                     {"read_ahead_bytes", plan.read_ahead_bytes},
-                    {"tiles_bytes", plan.tiles_bytes}}},
+                    {"tiles_bytes", plan.tiles_bytes},
+                    {"shards_bytes", plan.shards_bytes}}},
                   {"bytes_read", read_bytes},
                   {"bytes_decoded", decoded_bytes},
                   {"requests", n_reads},

@@ -15,7 +15,8 @@ std::string layout_of(const ArrayMeta& meta) {
   if (meta.storage == Storage::contiguous) return "contiguous" + codecs;
   if (meta.storage == Storage::compact) return "compact";
   if (meta.storage == Storage::virtual_) return "virtual";
-  return to_string(meta.chunk) + codecs;
+  const std::string shards = meta.shards.empty() ? "" : fmt::format(" in shards of {}", to_string(meta.unit()));
+  return to_string(meta.chunk) + shards + codecs;
 }
 
 std::string how(const ArrayPlan& plan, const ArrayMeta& target) {
@@ -88,7 +89,8 @@ std::string rechunk_text(const RechunkReport& report) {
       out += fmt::format("      {}\n   -> {}\n", before, after);
     const Index n_chunks = variable.source.grid().n_chunks();
     if (variable.source.n_stored_chunks < n_chunks)
-      out += fmt::format("      {} of {} chunks absent in the source, read as fill\n",
+      out += fmt::format("      {}{} of {} chunks absent in the source, read as fill\n",
+                         variable.source.count_is_estimate ? "about " : "",
                          format_count(n_chunks - variable.source.n_stored_chunks), format_count(n_chunks));
     if (n_chunks > 0) out += fmt::format("      {}\n", how(variable.plan, variable.target));
   }
@@ -99,10 +101,11 @@ std::string rechunk_text(const RechunkReport& report) {
   if (report.copied_as_is) out += "nothing changes: the file is copied byte for byte\n";
   const Plan& plan = report.plan;
   if (!report.copied_as_is)
-    out += fmt::format("memory {}: tiles {}, read-ahead {}, {} thread{} x {}, the rest {}\n",
-                       format_bytes(plan.memory_bytes), format_bytes(plan.tiles_bytes),
-                       format_bytes(plan.read_ahead_bytes), plan.n_threads, plan.n_threads == 1 ? "" : "s",
-                       format_bytes(plan.worker_bytes), format_bytes(plan.base_bytes));
+    out += fmt::format(
+        "memory {}: tiles {}, read-ahead {}, {}{} thread{} x {}, the rest {}\n", format_bytes(plan.memory_bytes),
+        format_bytes(plan.tiles_bytes), format_bytes(plan.read_ahead_bytes),
+        plan.shards_bytes > 0 ? fmt::format("open shards {}, ", format_bytes(plan.shards_bytes)) : "", plan.n_threads,
+        plan.n_threads == 1 ? "" : "s", format_bytes(plan.worker_bytes), format_bytes(plan.base_bytes));
   if (report.dry_run) {
     out += "dry run: nothing was written\n";
     return out;

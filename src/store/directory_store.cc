@@ -54,6 +54,22 @@ class FileObject final : public Object {
   std::string path_;
 };
 
+class FilePieces final : public PieceWriter {
+ public:
+  FilePieces(Descriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+
+  void write(std::uint64_t offset, ByteView bytes) override { posix::write_at(fd_.get(), offset, bytes, path_); }
+
+  void close() override {
+    // Some file systems report a full disk only now.
+    if (fd_ && ::close(fd_.release()) != 0 && errno != EINTR) posix::throw_io("write", path_, errno);
+  }
+
+ private:
+  Descriptor fd_;
+  std::string path_;
+};
+
 struct stat status_of(int fd, const std::string& path) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) posix::throw_io("examine", path, errno);
@@ -117,19 +133,21 @@ class DirectoryStore final : public Store {
   }
 
   void write(std::string_view key, ByteView bytes) override {
-    check_key(key, root_);
-    // The parents are made when the system says they are missing: no list of known ones has to be kept.
-    constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK;
-    Descriptor fd = resolve(key, kFlags, 0666);
-    if (!fd) {
-      make_prefixes(key);
-      fd = resolve(key, kFlags, 0666);
-    }
+    Descriptor fd = make(key, O_TRUNC);
     const std::string path = path_of(key);
-    if (!fd) posix::throw_io("create", path, ENOTDIR);
     posix::write_all(fd.get(), bytes, path);
     // Some file systems report a full disk only now.
     if (::close(fd.release()) != 0 && errno != EINTR) posix::throw_io("write", path, errno);
+  }
+
+  std::unique_ptr<PieceWriter> open_pieces(std::string_view key, std::optional<std::uint64_t> most_bytes) override {
+    Descriptor fd = make(key, 0);
+    const std::string path = path_of(key);
+    if (most_bytes && static_cast<std::uint64_t>(status_of(fd.get(), path).st_size) > *most_bytes &&
+        ::ftruncate(fd.get(), static_cast<off_t>(*most_bytes)) != 0) {
+      posix::throw_io("cut", path, errno);
+    }
+    return std::make_unique<FilePieces>(std::move(fd), path);
   }
 
   std::vector<Entry> list(std::string_view prefix) const override;
@@ -155,6 +173,20 @@ class DirectoryStore final : public Store {
       if (!root_fd_ && !means_absent(errno)) posix::throw_io("open", root_, errno);
     }
     return root_fd_.get();
+  }
+
+  // Opens for writing. The parents are made when the system says they are missing: no list of known ones has to be
+  // kept.
+  Descriptor make(std::string_view key, int flags) {
+    check_key(key, root_);
+    const int all_flags = O_WRONLY | O_CREAT | O_NONBLOCK | flags;
+    Descriptor fd = resolve(key, all_flags, 0666);
+    if (!fd) {
+      make_prefixes(key);
+      fd = resolve(key, all_flags, 0666);
+    }
+    if (!fd) posix::throw_io("create", path_of(key), ENOTDIR);
+    return fd;
   }
 
   // Opens below the root. Empty if there is nothing of this name (or, for creation, nothing above it).

@@ -22,6 +22,15 @@ class Object {
   virtual void read(std::uint64_t offset, MutableByteView out) const = 0;
 };
 
+/// An object put together from pieces, in any order and by several threads.
+class PieceWriter {
+ public:
+  virtual ~PieceWriter() = default;
+  virtual void write(std::uint64_t offset, ByteView bytes) = 0;
+  /// Nothing is written afterwards. Throws Error{io} for what the system tells only now.
+  virtual void close() = 0;
+};
+
 /// Keys are '/'-separated, relative, without "." and ".." parts; anything else throws Error{corrupt}.
 /// Absence is a value; every other failure throws Error{io} naming the key. Thread-safe.
 class Store {
@@ -39,6 +48,9 @@ class Store {
   virtual std::optional<std::uint64_t> size_bytes(std::string_view key) const = 0;
   /// Creates or replaces the object and the prefixes above it. Not durable before sync().
   virtual void write(std::string_view key, ByteView bytes) = 0;
+  /// Opens an object to write pieces of it, or makes it, with the prefixes above it. With `most_bytes` it is cut to
+  /// these first. Not durable before sync().
+  virtual std::unique_ptr<PieceWriter> open_pieces(std::string_view key, std::optional<std::uint64_t> most_bytes) = 0;
   /// Direct children of a prefix ("" is the root), sorted by name; empty if there is none.
   virtual std::vector<Entry> list(std::string_view prefix) const = 0;
   struct SizedEntry {

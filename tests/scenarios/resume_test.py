@@ -103,6 +103,10 @@ KINDS = {
     "contiguous": (make_slow, "a.h5", "b.h5", ("-c", "a:contiguous", "--codec", "none")),
     "zarr2": (make_netcdf, "a.nc", "b.zarr", ("--to", "zarr2", "-c", "T:256,16,16", "--codec", "T:deflate:9")),
     "zarr3": (make_netcdf, "a.nc", "b.zarr", ("--to", "zarr3", "-c", "T:256,16,16", "--codec", "T:gzip:9")),
+    "shards": (make_netcdf, "a.nc", "b.zarr",
+               ("--to", "zarr3", "-c", "T:32,32,32", "--shards", "T:128,256,256", "--codec", "T:gzip:9")),
+    "one_shard": (make_netcdf, "a.nc", "b.zarr",
+                  ("--to", "zarr3", "-c", "T:256,16,16", "--shards", "T:256,256,256", "--codec", "T:gzip:9")),
 }
 COMMON = ("-j", "1", "--memory", "120MB")
 
@@ -216,6 +220,14 @@ def test_kill_zarr2(t):
 
 def test_kill_zarr3(t):
     kill_and_resume(t, "zarr3", N_KILLS)
+
+
+def test_kill_shards(t):
+    kill_and_resume(t, "shards", N_KILLS)
+
+
+def test_kill_one_shard(t):
+    kill_and_resume(t, "one_shard", N_KILLS)
 
 
 def test_early_allocation(t):

@@ -19,7 +19,7 @@ void adapt_h5(Hierarchy& tree, AdaptReport& report);
 void check(const Hierarchy& tree);
 std::unique_ptr<Writer> create_nc4(const std::string& path, const Hierarchy& tree);
 std::unique_ptr<Writer> create_h5(const std::string& path, const Hierarchy& tree);
-std::unique_ptr<Writer> resume_nc4(const std::string& path, const Hierarchy& tree, const CheckpointStates& states);
-std::unique_ptr<Writer> resume_h5(const std::string& path, const Hierarchy& tree, const CheckpointStates& states);
+std::unique_ptr<Writer> resume_nc4(const std::string& path, const Hierarchy& tree, const EarlierWork& earlier);
+std::unique_ptr<Writer> resume_h5(const std::string& path, const Hierarchy& tree, const EarlierWork& earlier);
 
 }  // namespace chunkwise::hdf5

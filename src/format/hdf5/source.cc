@@ -10,8 +10,8 @@
 #include "codec/chain.h"
 #include "format/hdf5/chunk_table.h"
 #include "format/hdf5/first_look.h"
-#include "format/hdf5/gather.h"
 #include "format/hdf5/linear_layout.h"
+#include "store/gather.h"
 
 namespace chunkwise::hdf5 {
 namespace {

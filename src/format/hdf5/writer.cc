@@ -142,12 +142,12 @@ std::unique_ptr<Writer> create_h5(const std::string& path, const Hierarchy& tree
   return begin(path, tree, false, nullptr);
 }
 
-std::unique_ptr<Writer> resume_nc4(const std::string& path, const Hierarchy& tree, const CheckpointStates& states) {
-  return resume(path, tree, true, states);
+std::unique_ptr<Writer> resume_nc4(const std::string& path, const Hierarchy& tree, const EarlierWork& earlier) {
+  return resume(path, tree, true, earlier.for_each_state);
 }
 
-std::unique_ptr<Writer> resume_h5(const std::string& path, const Hierarchy& tree, const CheckpointStates& states) {
-  return resume(path, tree, false, states);
+std::unique_ptr<Writer> resume_h5(const std::string& path, const Hierarchy& tree, const EarlierWork& earlier) {
+  return resume(path, tree, false, earlier.for_each_state);
 }
 
 }  // namespace chunkwise::hdf5

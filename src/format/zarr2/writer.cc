@@ -159,7 +159,7 @@ std::unique_ptr<Writer> create(const std::string& path, const Hierarchy& tree) {
   return TreeWriter(open_directory_store(path), tree).write();
 }
 
-std::unique_ptr<Writer> resume(const std::string& path, const Hierarchy& tree, const CheckpointStates&) {
+std::unique_ptr<Writer> resume(const std::string& path, const Hierarchy& tree, const EarlierWork&) {
   // Documents are written anew, chunks stay.
   return create(path, tree);
 }

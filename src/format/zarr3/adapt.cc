@@ -5,6 +5,7 @@
 
 #include "array/element_change.h"
 #include "array/json_attributes.h"
+#include "array/shard_index.h"
 #include "array/zarr_adapt.h"
 #include "base/error.h"
 #include "codec/foreign.h"
@@ -98,6 +99,15 @@ void check_places(const ArrayMeta& meta) {
   }
 }
 
+// Shards are written one level deep.
+void flatten_shards(ArrayMeta& meta, AdaptReport& report) {
+  if (meta.shards.size() <= 1) return;
+  report.notes.push_back(fmt::format("{}: shards of {} inside shards of {} become shards of {} with chunks of {}",
+                                     meta.path, to_string(meta.shards[1].shape), to_string(meta.unit()),
+                                     to_string(meta.unit()), to_string(meta.chunk)));
+  meta.shards.resize(1);
+}
+
 }  // namespace
 
 void adapt(Hierarchy& tree, AdaptReport& report) {
@@ -111,6 +121,7 @@ void adapt(Hierarchy& tree, AdaptReport& report) {
       replace_codecs(node, to_core(node.meta.codecs, node.meta.chunk_bytes()), "which every Zarr v3 reader decodes",
                      report);
     }
+    flatten_shards(node.meta, report);
     for (Attribute& attribute : node.attributes) {
       // In Zarr v3 the fill value masks nothing, so what it implied must be spelled out.
       const auto* spelling = dynamic_cast<const JsonSpelling*>(attribute.native.get());
@@ -123,6 +134,11 @@ void check(const Hierarchy& tree) {
   for (const ArrayNode& node : tree.arrays) {
     check_zarr_array(node.meta, "Zarr v3", has_type, has_spelling);
     check_places(node.meta);
+    try {
+      shard_index_forms(node.meta);
+    } catch (Error& error) {
+      throw error.in(node.meta.path);
+    }
   }
 }
 

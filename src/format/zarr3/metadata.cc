@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "array/json_fields.h"
+#include "array/shard_index.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "codec/chain.h"
@@ -25,6 +26,9 @@ constexpr const char* kByteswap = "byteswap";
 // Of codecs that are unknown here: where they stand.
 constexpr const char* kBeforeBytes = "before_bytes";
 constexpr const char* kMakesBytes = "makes_bytes";
+constexpr std::string_view kShardCodec = "sharding_indexed";
+/// Two are known to occur.
+constexpr std::size_t kMostShardLevels = 8;
 
 class ArrayParser {
  public:
@@ -86,33 +90,98 @@ class ArrayParser {
   }
 
   void parse_codecs() {
-    const Json& list = need_member(document_, "codecs");
-    if (!list.is_array() || list.empty()) {
-      throw Error(Code::corrupt, fmt::format("'codecs' is {}, not a list of codecs", quote(list)));
-    }
-    bool to_bytes_seen = false;
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const std::string what = fmt::format("codecs[{}]", i);
-      const Extension codec = parse_extension(list[i], what);
-      if (codec.name == "transpose") {
-        if (to_bytes_seen) throw Error(Code::corrupt, fmt::format("'{}' (transpose) comes after the bytes", what));
-        transpose(codec, what);
-      } else if (codec.name == "bytes" || codec.name == "endian" || codec.name == "sharding_indexed") {
-        if (to_bytes_seen) throw Error(Code::corrupt, fmt::format("'{}' is a second array-to-bytes codec", what));
-        for (const CodecSpec& before : meta_.codecs) require_of_arrays(before, what);
-        to_bytes_seen = true;
-        codec.name == "sharding_indexed" ? refuse("codec sharding_indexed") : take_byte_order(codec, what);
-      } else {
-        add_codec(codec, list[i], what, to_bytes_seen);
-      }
-    }
-    if (!to_bytes_seen) mark_without_bytes();
+    parse_chain(need_member(document_, "codecs"), "codecs");
     if (!meta_.unsupported.empty()) return;
     try {
       CodecChain(meta_.codecs, meta_.dtype.bytes);
     } catch (const Error& error) {
       // What cannot be decoded here is refused when it must be.
       if (error.code() != Code::unsupported) throw;
+    }
+    try {
+      shard_index_forms(meta_);
+    } catch (const Error& error) {
+      if (error.code() != Code::unsupported) throw;
+      refuse(error.message());
+    }
+  }
+
+  // The codecs of the array, or those inside a shard.
+  void parse_chain(const Json& list, const std::string& name) {
+    if (!list.is_array() || list.empty()) {
+      throw Error(Code::corrupt, fmt::format("'{}' is {}, not a list of codecs", name, quote(list)));
+    }
+    bool to_bytes_seen = false;
+    bool holds_shards = false;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const std::string what = fmt::format("{}[{}]", name, i);
+      const Extension codec = parse_extension(list[i], what);
+      if (codec.name == "transpose") {
+        if (to_bytes_seen) throw Error(Code::corrupt, fmt::format("'{}' (transpose) comes after the bytes", what));
+        transpose(codec, what);
+      } else if (codec.name == "bytes" || codec.name == "endian" || codec.name == kShardCodec) {
+        if (to_bytes_seen) throw Error(Code::corrupt, fmt::format("'{}' is a second array-to-bytes codec", what));
+        for (const CodecSpec& before : meta_.codecs) require_of_arrays(before, what);
+        to_bytes_seen = true;
+        holds_shards = codec.name == kShardCodec;
+        holds_shards ? parse_shards(codec, what) : take_byte_order(codec, what);
+      } else if (holds_shards) {
+        refuse(fmt::format("codec {} around whole shards", quote_name(codec.name)));
+      } else {
+        add_codec(codec, list[i], what, to_bytes_seen);
+      }
+    }
+    if (!to_bytes_seen) mark_without_bytes();
+  }
+
+  // Up to here meta_.chunk is the shard; it becomes what the shard holds.
+  void parse_shards(const Extension& codec, const std::string& what) {
+    if (!meta_.unsupported.empty()) return;
+    if (!meta_.codecs.empty()) return refuse(fmt::format("codec {} before shards", quote_name(meta_.codecs[0].name)));
+    if (meta_.shards.size() == kMostShardLevels) return refuse("shards inside shards, many times over");
+    ShardLevel level;
+    level.shape = meta_.chunk;
+    level.index_axes = meta_.layout.axes;
+    const Shape part = need_extents(need_configuration(codec, what, "chunk_shape"), what + ".chunk_shape", 0);
+    if (part.rank() != meta_.shape.rank()) {
+      throw Error(Code::corrupt, fmt::format("'{}.chunk_shape' has {} elements, but 'shape' has {}", what, part.rank(),
+                                             meta_.shape.rank()));
+    }
+    for (int i = 0; i < part.rank(); ++i) {
+      const int axis = level.index_axes.rank() == 0 ? i : static_cast<int>(level.index_axes[i]);
+      const Index length = part[i] == 0 && meta_.shape[axis] == 0 ? 1 : part[i];
+      if (length == 0 || level.shape[axis] % length != 0) {
+        throw Error(Code::corrupt, fmt::format("'{}.chunk_shape' has {}, which does not divide the {} of the shard",
+                                               what, length, level.shape[axis]));
+      }
+      meta_.chunk[axis] = length;
+    }
+    if (const Json* location = find_member(*codec.configuration, "index_location")) {
+      level.index_at_start = is_value(*location, "start");
+      if (!level.index_at_start && !is_value(*location, "end")) {
+        throw Error(Code::corrupt, fmt::format("'{}.index_location' is {}, neither 'start' nor 'end'", what,
+                                               quote(*location)));
+      }
+    }
+    parse_index_codecs(need_configuration(codec, what, "index_codecs"), what + ".index_codecs", level);
+    meta_.shards.push_back(level);
+    parse_chain(need_configuration(codec, what, "codecs"), what + ".codecs");
+  }
+
+  void parse_index_codecs(const Json& list, const std::string& name, ShardLevel& level) {
+    if (!list.is_array() || list.empty()) {
+      throw Error(Code::corrupt, fmt::format("'{}' is {}, not a list of codecs", name, quote(list)));
+    }
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const std::string what = fmt::format("{}[{}]", name, i);
+      const Extension codec = parse_extension(list[i], what);
+      if (i == 0 && (codec.name == "bytes" || codec.name == "endian")) {
+        level.index_order = parse_endian(need_configuration(codec, what, "endian"), what);
+      } else if (i > 0 && codec.name == "crc32c") {
+        level.index_codecs.push_back(CodecSpec{"crc32c", {}});
+      } else {
+        refuse(fmt::format("codec {} of the index of shards", quote_name(codec.name)));
+      }
     }
   }
 
@@ -199,6 +268,13 @@ class ArrayParser {
     }
   }
 
+  static ByteOrder parse_endian(const Json& endian, const std::string& what) {
+    if (is_value(endian, "big")) return ByteOrder::big;
+    if (is_value(endian, "little")) return ByteOrder::little;
+    throw Error(Code::corrupt,
+                fmt::format("the endian of '{}' is {}, neither 'little' nor 'big'", what, quote(endian)));
+  }
+
   void take_byte_order(const Extension& codec, const std::string& what) {
     const Json* endian = codec.configuration == nullptr ? nullptr : find_member(*codec.configuration, "endian");
     if (endian == nullptr || endian->is_null()) {
@@ -208,11 +284,7 @@ class ArrayParser {
       }
       return;
     }
-    if (!is_value(*endian, "little") && !is_value(*endian, "big")) {
-      throw Error(Code::corrupt,
-                  fmt::format("the endian of '{}' is {}, neither 'little' nor 'big'", what, quote(*endian)));
-    }
-    const ByteOrder order = is_value(*endian, "big") ? ByteOrder::big : ByteOrder::little;
+    const ByteOrder order = parse_endian(*endian, what);
     if (meta_.codecs.empty()) {
       if (word_bytes(meta_.dtype) > 1) meta_.layout.byte_order = order;
       member_order_ = order;
@@ -307,12 +379,31 @@ Json print_bytes(const ArrayMeta& meta) {
   return named("bytes", Json{{"endian", order == ByteOrder::little ? "little" : "big"}});
 }
 
-Json print_codecs(const ArrayMeta& meta) {
-  Json codecs = Json::array();
-  if (meta.layout.axes.rank() > 0) {
-    Json order = std::vector<Index>(meta.layout.axes.begin(), meta.layout.axes.end());
-    codecs.push_back(named("transpose", Json{{"order", std::move(order)}}));
+/// The transposition that makes `from` (an order of axes, or C order where empty) into `to`; empty if there is none to
+/// make.
+Shape transposition(const Shape& from, const Shape& to, int rank) {
+  Shape order;
+  bool identity = true;
+  for (int i = 0; i < rank; ++i) {
+    const Index axis = to.rank() == 0 ? i : to[i];
+    const Index before = from.rank() == 0 ? axis : std::find(from.begin(), from.end(), axis) - from.begin();
+    order.push_back(before);
+    identity = identity && before == i;
   }
+  return identity ? Shape() : order;
+}
+
+void print_transposition(const Shape& order, Json& codecs) {
+  if (order.rank() == 0) return;
+  codecs.push_back(named("transpose", Json{{"order", std::vector<Index>(order.begin(), order.end())}}));
+}
+
+Json print_codecs(const ArrayMeta& meta) {
+  const int rank = meta.shape.rank();
+  CHUNKWISE_CHECK(meta.shards.size() <= 1);
+  const ShardLevel* shards = meta.shards.empty() ? nullptr : &meta.shards[0];
+  Json codecs = Json::array();
+  print_transposition(transposition(shards != nullptr ? shards->index_axes : Shape(), meta.layout.axes, rank), codecs);
   // Codecs of arrays, then how the array becomes bytes, then codecs of bytes.
   Elements seen = codec_elements(meta);
   auto at = meta.codecs.begin();
@@ -335,7 +426,23 @@ Json print_codecs(const ArrayMeta& meta) {
     codecs.push_back(print_codec(*at, seen.bytes));
     seen = encoded_elements(*at, seen);
   }
-  return codecs;
+  if (shards == nullptr) return codecs;
+  const auto endian = [](ByteOrder order) { return order == ByteOrder::little ? "little" : "big"; };
+  Json index_codecs = Json::array();
+  index_codecs.push_back(named("bytes", Json{{"endian", endian(shards->index_order)}}));
+  for (const CodecSpec& codec : shards->index_codecs) index_codecs.push_back(Json{{"name", codec.name}});
+  Json configuration = Json::object();
+  Json part = Json::array();
+  for (int i = 0; i < rank; ++i)
+    part.push_back(meta.chunk[shards->index_axes.rank() == 0 ? i : static_cast<int>(shards->index_axes[i])]);
+  configuration["chunk_shape"] = std::move(part);
+  configuration["codecs"] = std::move(codecs);
+  configuration["index_codecs"] = std::move(index_codecs);
+  configuration["index_location"] = shards->index_at_start ? "start" : "end";
+  Json outer = Json::array();
+  print_transposition(transposition(Shape(), shards->index_axes, rank), outer);
+  outer.push_back(named(kShardCodec, std::move(configuration)));
+  return outer;
 }
 
 // As it was spelled, if it is still the same.
@@ -378,7 +485,7 @@ Json print_array(const ArrayMeta& meta, const ZarrArray& native, Json attributes
   document["shape"] = std::vector<Index>(meta.shape.begin(), meta.shape.end());
   document["data_type"] = spell_type(meta, native.spelling);
   document["chunk_grid"] =
-      named("regular", Json{{"chunk_shape", std::vector<Index>(meta.chunk.begin(), meta.chunk.end())}});
+      named("regular", Json{{"chunk_shape", std::vector<Index>(meta.unit().begin(), meta.unit().end())}});
   const char separator = native.separator != 0 ? native.separator : native.v2_keys ? '.' : '/';
   document["chunk_key_encoding"] =
       named(native.v2_keys ? "v2" : "default", Json{{"separator", std::string(1, separator)}});

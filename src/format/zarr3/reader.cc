@@ -162,13 +162,7 @@ class TreeReader {
     keys.prefix = node.empty() ? "" : node + "/";
     keys.marked = !parsed.native.v2_keys;
     keys.separator = parsed.native.separator == 0 ? '/' : parsed.native.separator;
-    ObjectChunks& chunks = chunks_[path];
-    chunks.keys = keys;
-    if (parsed.has_keys) {
-      chunks.stored = std::make_shared<const StoredChunks>(list_chunks(*store_, keys, meta.grid()));
-      meta.n_stored_chunks = chunks.stored->count();
-      meta.stored_bytes = chunks.stored->bytes();
-    }
+    chunks_[path] = parsed.has_keys ? find_chunks(store_, keys, meta) : ObjectChunks{keys, nullptr};
     const Json* fill = hints_.fill(hint_path);
     const bool is_zero = std::all_of(meta.fill.begin(), meta.fill.end(), [](std::byte b) { return b == std::byte{0}; });
     if (fill != nullptr && fill->is_null() && is_zero) meta.fill.clear();

@@ -48,7 +48,7 @@ class TreeWriter {
   TreeWriter(std::shared_ptr<Store> store, const Hierarchy& tree)
       : store_(std::move(store)), tree_(tree), hints_(tree), alone_(is_single_array(tree)) {}
 
-  std::unique_ptr<Writer> write() {
+  std::unique_ptr<Writer> write(const EarlierWork* earlier) {
     if (!alone_) {
       for (const GroupNode& group : tree_.groups) {
         Json attributes = hints_.attributes(group.path, group.attributes);
@@ -78,7 +78,7 @@ class TreeWriter {
       root = with_consolidated(root, std::move(hints));
     }
     held.emplace_back("zarr.json", dump_json(root, kIndent));
-    return make_object_writer(store_, tree_, std::move(keys_), std::move(held));
+    return make_object_writer(store_, tree_, std::move(keys_), std::move(held), earlier);
   }
 
  private:
@@ -156,12 +156,13 @@ class TreeWriter {
 
 std::unique_ptr<Writer> create(const std::string& path, const Hierarchy& tree) {
   check(tree);
-  return TreeWriter(open_directory_store(path), tree).write();
+  return TreeWriter(open_directory_store(path), tree).write(nullptr);
 }
 
-std::unique_ptr<Writer> resume(const std::string& path, const Hierarchy& tree, const CheckpointStates&) {
+std::unique_ptr<Writer> resume(const std::string& path, const Hierarchy& tree, const EarlierWork& earlier) {
+  check(tree);
   // Documents are written anew, chunks stay.
-  return create(path, tree);
+  return TreeWriter(open_directory_store(path), tree).write(&earlier);
 }
 
 }  // namespace chunkwise::zarr3

@@ -148,6 +148,105 @@ TEST_CASE("what cannot be read or found is a usage error that helps") {
   apply(t, {"bnds/1"});  // a real dimension that no variable uses is no mistake
 }
 
+namespace {
+
+/// /T of 100 x 20 x 30 in chunks of 10 x 5 x 8, the others as in tree(); all chunked, as Zarr has it.
+Hierarchy chunked_tree() {
+  Hierarchy t = tree();
+  for (ArrayNode& node : t.arrays) {
+    node.meta.storage = Storage::chunked;
+    node.meta.max_shape = node.meta.shape;
+  }
+  t.arrays[1].meta.chunk = {10, 5, 8};
+  return t;
+}
+
+std::vector<std::string> apply_shards(Hierarchy& t, const std::vector<std::string>& shards,
+                                      const std::vector<std::string>& chunks = {}) {
+  LayoutRequest request;
+  for (const std::string& text : chunks) request.chunks.push_back(parse_chunk_spec(text));
+  for (const std::string& text : shards) request.shards.push_back(parse_shard_spec(text));
+  std::vector<std::string> notes;
+  apply_layout(request, t, notes);
+  return notes;
+}
+
+}  // namespace
+
+TEST_CASE("shards: lengths are whole chunks, and no longer than the array needs") {
+  Hierarchy t = chunked_tree();
+  CHECK(apply_shards(t, {"/T:time/50,x/all"}).empty());
+  REQUIRE(t.arrays[1].meta.shards.size() == 1);
+  CHECK(t.arrays[1].meta.unit() == Shape{50, 5, 32});
+  CHECK(t.arrays[1].meta.chunk == Shape{10, 5, 8});
+  CHECK(to_string(t.arrays[1].meta.shards[0].index_codecs) == "crc32c");
+  CHECK(t.arrays[2].meta.shards.empty());
+  t = chunked_tree();
+  CHECK(apply_shards(t, {"/T:1000,20,30"}).size() == 2);  // cut to 100 and 32, and it says so
+  CHECK(t.arrays[1].meta.unit() == Shape{100, 20, 32});
+  t = chunked_tree();
+  apply_shards(t, {"/T:24KiB"}, {"/T:10,5,10"});
+  CHECK(t.arrays[1].meta.unit() == Shape{60, 10, 10});  // 12 chunks of 2000 bytes
+  t = chunked_tree();
+  CHECK(apply_shards(t, {"/T:3KiB"}).size() == 1);  // less than two chunks
+  CHECK(t.arrays[1].meta.shards.empty());
+}
+
+TEST_CASE("shards: what is asked of all variables leaves the small ones alone") {
+  Hierarchy t = chunked_tree();
+  t.arrays[0].meta.chunk = {20};
+  t.arrays[2].meta.chunk = {5, 30};
+  const auto notes = apply_shards(t, {"time/50,y/10"});
+  CHECK(t.arrays[1].meta.unit() == Shape{50, 10, 8});
+  CHECK(t.arrays[0].meta.shards.empty());
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0] == "/time: its chunks have 20 elements, so --shards time/50,y/10 does not apply");
+  CHECK(t.arrays[2].meta.unit() == Shape{10, 30});
+  CHECK(t.arrays[3].meta.shards.empty());
+  CHECK(t.arrays[4].meta.shards.empty());  // one chunk
+}
+
+TEST_CASE("shards: kept, taken away, and refused where they do not fit") {
+  const auto refused = [](Hierarchy t, const std::vector<std::string>& shards, const std::vector<std::string>& chunks,
+                          const std::string& says, const std::string& hint) {
+    try {
+      apply_shards(t, shards, chunks);
+      FAIL("accepted");
+    } catch (const Error& e) {
+      CHECK(e.code() == Code::usage);
+      CAPTURE(e.what(), e.hint());
+      CHECK(std::string(e.what()).find(says) != std::string::npos);
+      CHECK(e.hint().find(hint) != std::string::npos);
+    }
+  };
+  Hierarchy t = chunked_tree();
+  refused(t, {"/T:time/25"}, {}, "/T: shards of 25 along time are no multiple of the chunks of 10",
+          "time/20 or time/30");
+  refused(t, {"/T:time/5"}, {}, "/T: shards of 5 along time are smaller than the chunks of 10", "time/10");
+  refused(t, {"/T:tiem/5"}, {}, "no dimension 'tiem' in --shards", "time");
+  refused(t, {"/T:auto"}, {}, "cannot read shards", "--shards");
+  refused(t, {"/T:contiguous"}, {}, "cannot read shards", "none");
+  refused(t, {"1,2,3,4"}, {}, "names 4 axes", "");
+
+  apply_shards(t, {"/T:time/50,y/10"});
+  t.arrays[1].meta.shards[0].index_at_start = true;
+  Hierarchy kept = t;
+  apply_shards(kept, {}, {"/T:time/25"});
+  CHECK(kept.arrays[1].meta.shards == t.arrays[1].meta.shards);
+  CHECK(kept.arrays[1].meta.chunk == Shape{25, 5, 8});
+  refused(t, {}, {"/T:time/20"}, "/T: the source's shards of 50 along time are no multiple of the chunks of 20",
+          "time/40 or time/60, or --shards none");
+  refused(t, {}, {"/T:y/20"}, "the source's shards of 10 along y are smaller than the chunks of 20", "none");
+  Hierarchy other = t;
+  apply_shards(other, {"/T:time/100"}, {"/T:time/20"});
+  CHECK(other.arrays[1].meta.unit() == Shape{100, 10, 8});
+  CHECK(other.arrays[1].meta.shards[0].index_at_start);
+  Hierarchy without = t;
+  apply_shards(without, {"none"});
+  CHECK(without.arrays[1].meta.shards.empty());
+  CHECK(without.arrays[1].meta.chunk == Shape{10, 5, 8});
+}
+
 TEST_CASE("selection keeps coordinates, drops what was excluded") {
   Hierarchy t = tree();
   select_variables(t, {"/g/T"}, {});
