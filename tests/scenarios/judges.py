@@ -197,8 +197,8 @@ def _fill(plist, type_id):
         value = np.zeros((), dtype=type_id.dtype)
         plist.get_fill_value(value)
         return status, repr(value) if value.dtype.hasobject else raw(value)
-    except (TypeError, OSError, ValueError):
-        return status, b"?"
+    except (TypeError, OSError, ValueError, RuntimeError):
+        return status, b"?"  # h5py has no words for the type
 
 
 def h5_values(a, b, where):

@@ -99,8 +99,6 @@ class ContentAdapter {
     std::erase_if(tree_.arrays, [this](const ArrayNode& node) { return lose_array(node); });
     for (const LinkNode& link : tree_.links) lose(link.path, "a link to " + link.target);
     tree_.links.clear();
-    lose_types(
-        tree_, target(), [](const DType&) { return false; }, report_);
     for (const UnsupportedNode& node : tree_.unsupported) lose(node.path, node.what);
     tree_.unsupported.clear();
     for (GroupNode& group : tree_.groups) adapt_attributes(group.attributes, group.path);

@@ -146,7 +146,7 @@ void write_numbers(const Lock& lock, hid_t object, const Attribute& attribute, A
   CHUNKWISE_CHECK(value.data.size() == static_cast<std::size_t>(n) * value.dtype.bytes);
   const Hid space = simple_space(lock, style == AttributeStyle::netcdf ? Shape{n} : value.shape);
   create(lock, object, attribute.name, type, space, n == 0 ? nullptr : value.data.data(),
-         named == types.end() ? nullptr : &named->second);
+         named == types.end() || style == AttributeStyle::netcdf ? nullptr : &named->second);
 }
 
 void write_empty(const Lock& lock, hid_t object, const Attribute& attribute) {

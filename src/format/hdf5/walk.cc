@@ -79,6 +79,27 @@ class Walk {
       const auto name = seen_.find(address);
       if (name != seen_.end()) records_.datasets[dataset].meta.dtype.named = name->second;
     }
+    if (!records_.is_netcdf) return;
+    for (DatasetRecord& dataset : records_.datasets) {
+      DType& dtype = dataset.meta.dtype;
+      if (dtype.named.empty() && needs_name(dtype)) dtype.named = name_of_equal(dtype, dataset.path);
+    }
+  }
+
+  /// netCDF knows a type by being equal to one with a name: the nearest above, else any.
+  std::string name_of_equal(const DType& dtype, const std::string& path) const {
+    std::string found;
+    std::size_t nearest = 0;
+    for (const TypeRecord& type : records_.types) {
+      if (type.dtype != dtype) continue;
+      const std::string group = parent_path(type.path);
+      const bool is_above = group == "/" || path.starts_with(group + "/");
+      const std::size_t nearness = is_above ? 1 + group.size() : 0;
+      if (!found.empty() && nearness <= nearest) continue;
+      found = type.path;
+      nearest = nearness;
+    }
+    return found;
   }
 
   void drop_all_text_ends() {

@@ -163,9 +163,11 @@ class NeutralWrite {
     types_.emplace(node.path, std::move(type));
   }
 
+  /// Arrays and attributes of netCDF have equal types without a name.
   Hid type_of(const ArrayMeta& meta) {
     const auto named = types_.find(meta.dtype.named);
-    if (named == types_.end()) return make_type(lock_, meta.dtype, meta.layout.byte_order);
+    if (named == types_.end() || style_ == AttributeStyle::netcdf)
+      return make_type(lock_, meta.dtype, meta.layout.byte_order);
     checked(lock_, H5Iinc_ref(named->second.get()), "cannot share a datatype", Code::internal);
     return Hid(named->second.get());
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "array/cf_times.h"
 #include "array/dimensions.h"
 #include "array/zarr_adapt.h"
 #include "format/netcdf3/file_plan.h"
@@ -27,6 +28,7 @@ class ContentAdapter {
     tree_.unsupported.clear();
     lose_types(
         tree_, "netCDF-3", [](const DType&) { return false; }, report_);
+    times_to_cf(tree_, report_);
     std::erase_if(tree_.arrays, [this](const ArrayNode& node) { return lose_array(node.meta); });
     adapt_attributes(tree_.groups.front().attributes, "/");
     for (ArrayNode& node : tree_.arrays) {

@@ -79,6 +79,7 @@ void adapt_fill(ArrayNode& node, const std::string& source) {
   ArrayMeta& meta = node.meta;
   ZarrArray& native = zarr_native(node);
   if (source == "zarr2" && !native.fill_json.empty()) {
+    if (meta.dtype.kind == DType::Kind::other) return;  // whose bits nobody reads
     // As it was, but in plain spelling.
     if (parse_json(native.fill_json).is_null()) return leave_fill_untold(meta, native);
     const auto told = fill_from_json(parse_json(native.fill_json), meta.dtype);

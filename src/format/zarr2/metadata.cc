@@ -181,7 +181,9 @@ Json print_zarray(const ArrayMeta& meta, const ZarrArray& native, const Json& fi
 Json choose_fill(const ArrayNode& node, const ZarrArray& native) {
   const ArrayMeta& meta = node.meta;
   if (const auto mask = mask_value(node)) return fill_to_json(meta.dtype, *mask, FillStyle::zarr2);
-  if (meta.fill.empty() || is_zero(meta.fill) || !native.has_absent_chunks) return Json(nullptr);
+  // zarr-python 2 leaves missing chunks undefined where nothing is told, so zero is told too, if that cannot mask.
+  const bool can_mask = !meta.dims.empty() || native.has_dimension_list;
+  if (meta.fill.empty() || !native.has_absent_chunks || (is_zero(meta.fill) && can_mask)) return Json(nullptr);
   return fill_to_json(meta.dtype, from_order(meta.fill, meta.dtype, meta.layout.byte_order), FillStyle::zarr2);
 }
 

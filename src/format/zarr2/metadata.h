@@ -27,7 +27,7 @@ ParsedArray parse_zarray(const Json& document);
 Json print_zarray(const ArrayMeta& meta, const ZarrArray& native, const Json& fill_value);
 
 /// What to write as fill_value. Not meta.fill where other readers would take that for a mask (docs/zarr-hints.md): the
-/// value of `_FillValue`; else null if no chunk is missing; else meta.fill.
+/// value of `_FillValue`; else null if no chunk is missing, or if zero would mask; else meta.fill.
 Json choose_fill(const ArrayNode& node, const ZarrArray& native);
 
 }  // namespace chunkwise::zarr2

@@ -191,7 +191,7 @@ Json print_type(const DType& dtype) {
     case Kind::datetime:
     case Kind::timedelta:
       return named(dtype.kind == Kind::datetime ? kDatetime : kTimedelta,
-                   Json{{"unit", dtype.unit}, {"scale_factor", dtype.n_units}});
+                   Json{{"unit", dtype.unit}, {"scale_factor", static_cast<std::uint64_t>(dtype.n_units)}});
     case Kind::structured: {
       Json fields = Json::array();
       for (const DType::Member& member : dtype.members) {

@@ -59,13 +59,66 @@ TEST_CASE("types that are no numbers of ours are named") {
   CHECK(words_of(Hid(H5Tvlen_create(make_string_type(lock, 0, H5T_STR_NULLTERM, true).get()))) ==
         "variable-length list of variable-length string");
   CHECK(words_of(Hid(H5Tcopy(H5T_STD_REF_OBJ))) == "object reference");
-  CHECK(words_of(Hid(H5Tcreate(H5T_OPAQUE, 3))) == "opaque of 3 bytes");
+  // Members out of order, and a part that is no number of ours.
+  Hid crossed(H5Tcreate(H5T_COMPOUND, 8));
+  H5Tinsert(crossed.get(), "b", 4, H5T_STD_I32LE);
+  H5Tinsert(crossed.get(), "a", 0, H5T_STD_I32LE);
+  CHECK(words_of(crossed) == "compound of 2 members");
+  Hid with_odd(H5Tcreate(H5T_COMPOUND, 4));
+  H5Tinsert(with_odd.get(), "a", 0, odd.get());
+  CHECK(words_of(with_odd) == "compound of 1 members");
+}
 
-  const Hid color(H5Tenum_create(H5T_STD_I8LE));
-  const std::int8_t zero = 0, one = 1;
-  H5Tenum_insert(color.get(), "RED", &zero);
-  H5Tenum_insert(color.get(), "TRUE", &one);
-  CHECK(words_of(color) == "enum of 2 members");
+TEST_CASE("types are made as they were read") {
+  const Lock lock;
+  const auto again = [&](const Hid& type) {
+    const ElementType element = element_type(lock, type.get());
+    const Hid made = make_type(lock, element.dtype, element.byte_order);
+    CHECK(H5Tequal(type.get(), made.get()) > 0);
+    CHECK(element_type(lock, made.get()).dtype == element.dtype);
+    return element.dtype;
+  };
+  for (const hid_t base : {H5T_STD_I8LE, H5T_STD_U8LE, H5T_STD_I16BE, H5T_STD_U16LE, H5T_STD_I32BE, H5T_STD_I64LE}) {
+    Hid choice(H5Tenum_create(base));
+    const std::int64_t zero = 0, minus_one = -1;
+    H5Tenum_insert(choice.get(), "none", &zero);
+    H5Tenum_insert(choice.get(), "all", &minus_one);
+    const DType dtype = again(choice);
+    const auto unused_bits = static_cast<int>(64 - 8 * H5Tget_size(base));
+    const bool is_signed = H5Tget_sign(base) == H5T_SGN_2;
+    const std::int64_t all = is_signed ? -1 : static_cast<std::int64_t>(~std::uint64_t{0} >> unused_bits);
+    CHECK(dtype.names == std::vector<DType::Name>{{"none", 0}, {"all", all}});
+    CHECK(dtype.is_number());
+  }
+  Hid opaque(H5Tcreate(H5T_OPAQUE, 3));
+  H5Tset_tag(opaque.get(), "jpeg");
+  CHECK(again(opaque) == DType(DType::Kind::raw, 3, "jpeg"));
+  for (const H5T_str_t padding : {H5T_STR_NULLTERM, H5T_STR_NULLPAD, H5T_STR_SPACEPAD})
+    for (const bool utf8 : {false, true})
+      for (const std::size_t bytes : {std::size_t{1}, std::size_t{5}})
+        CHECK(again(make_string_type(lock, bytes, padding, utf8)).kind == DType::Kind::text);
+
+  Hid complex(H5Tcreate(H5T_COMPOUND, 16));
+  H5Tinsert(complex.get(), "r", 0, H5T_IEEE_F64BE);
+  H5Tinsert(complex.get(), "i", 8, H5T_IEEE_F64BE);
+  CHECK(again(complex) == DType(DType::Kind::complex_, 16));
+
+  const hsize_t extents[] = {2, 3};
+  const Hid list(H5Tarray_create2(H5T_STD_I16BE, 2, extents));
+  Hid inner(H5Tcreate(H5T_COMPOUND, 16));
+  H5Tinsert(inner.get(), "v", 4, list.get());
+  Hid outer(H5Tcreate(H5T_COMPOUND, 48));
+  H5Tinsert(outer.get(), "flag", 1, H5T_STD_U8LE);
+  H5Tinsert(outer.get(), "part", 8, inner.get());
+  H5Tinsert(outer.get(), "number", 24, complex.get());
+  const DType dtype = again(outer);
+  CHECK(dtype.bytes == 48);
+  CHECK(dtype.name() == "compound of 3 members");
+  REQUIRE(dtype.members.size() == 6);  // with gaps before "flag" and "part", and at the end
+  CHECK(dtype.members[0].name.empty());
+  CHECK(dtype.members[3].type.members[1].shape == Shape{2, 3});
+  CHECK(dtype.members[3].type.members[1].byte_order == ByteOrder::big);
+  CHECK(dtype.members[5].type.bytes == 8);
 }
 
 TEST_CASE("strings of fixed length are text") {
