@@ -249,6 +249,8 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
   std::vector<std::string> layout_notes;
   apply_layout(layout, tree, layout_notes);
   to.check(tree);
+  for (const ArrayNode& node : tree.arrays)
+    if (node.meta.storage != Storage::virtual_) reader->find_elements(node.meta.path);
   if (observer.log)
     for (const std::string& note : layout_notes) observer.log(LogLevel::info, note);
   report.notes.insert(report.notes.end(), layout_notes.begin(), layout_notes.end());

@@ -24,7 +24,7 @@ constexpr std::array<FormatRow, 5> kFormats = {{
     {"h5", "HDF5", ".h5 .hdf5 .he5 .hdf", false, false, "", hdf5::probe, hdf5::open, hdf5::describe, hdf5::adapt_h5,
      hdf5::check, hdf5::create_h5, hdf5::resume_h5},
     {"nc3", "netCDF-3 (classic: CDF-1, CDF-2, CDF-5)", ".nc3 .nc .cdf .netcdf", false, false, "nc4", netcdf3::probe,
-     netcdf3::open, nullptr, netcdf3::adapt, netcdf3::check, netcdf3::create, nullptr},
+     netcdf3::open, nullptr, netcdf3::adapt, netcdf3::check, netcdf3::create, netcdf3::resume},
     {"zarr2", "Zarr v2 in a directory", ".zarr2", true, false, "", zarr2::probe, zarr2::open, nullptr, zarr2::adapt,
      zarr2::check, zarr2::create, zarr2::resume},
     {"zarr3", "Zarr v3 in a directory", ".zarr .zarr3", true, true, "", zarr3::probe, zarr3::open, nullptr, zarr3::adapt,
