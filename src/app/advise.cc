@@ -296,6 +296,12 @@ Variable to_variable(const ArrayMeta& meta) {
   variable.meta = meta;
   variable.axes = axes_of(meta);
   variable.n_chunks = is_chunked(meta) ? meta.grid().n_chunks() : 1;
+  if (meta.dtype.is_varying()) {
+    variable.notes.push_back(fmt::format("elements have any length: sizes are those of {} bytes for each, which in {}",
+                                         meta.dtype.bytes,
+                                         meta.dtype.refers ? "HDF5 are its place, what it holds lies elsewhere"
+                                                           : "Zarr stand for what they are stored in"));
+  }
   return variable;
 }
 

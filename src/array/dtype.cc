@@ -67,6 +67,7 @@ ElementSize DType::element() const {
     case Kind::structured:
     case Kind::string:
     case Kind::list:
+    case Kind::object:
     case Kind::other:
       break;
   }

@@ -29,6 +29,7 @@ struct DType {
     structured,  // members, one after the other without gaps
     string,      // a text of any length; in most formats UTF-8
     list,        // numbers of one type, of each element as many as it has; bytes of any length are a list of u1
+    object,      // values of any length that only copies of whole chunks keep (json2 of Zarr v2)
     other,       // what only its own format understands
   };
   struct Member;
@@ -70,7 +71,7 @@ struct DType {
   /// One number, or a truth value.
   bool is_number() const;
   /// Elements of any length, see array/elements.h.
-  bool is_varying() const { return kind == Kind::string || kind == Kind::list; }
+  bool is_varying() const { return kind == Kind::string || kind == Kind::list || kind == Kind::object; }
   /// What a list lists.
   DType item() const;
   /// What codecs see as an element: of varying ones they get a stream of bytes.

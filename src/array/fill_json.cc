@@ -14,6 +14,7 @@
 
 #include "array/json_fields.h"
 #include "array/scalar.h"
+#include "array/varying_fill_json.h"
 #include "base/base64.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -242,6 +243,7 @@ Json structured_to_json(const DType& dtype, ByteView element) {
 }  // namespace
 
 std::vector<std::byte> fill_from_json(const Json& value, const DType& dtype) {
+  if (dtype.is_varying()) return varying_fill_from_json(value, dtype);
   std::vector<std::byte> out(dtype.bytes);
   if (read_fill(value, dtype, out)) return out;
   if (value.is_array() && value.size() == 1) {  // as NCZarr once wrote it
@@ -252,6 +254,7 @@ std::vector<std::byte> fill_from_json(const Json& value, const DType& dtype) {
 }
 
 Json fill_to_json(const DType& dtype, ByteView element, FillStyle style) {
+  if (dtype.is_varying()) return varying_fill_to_json(element, dtype);
   CHUNKWISE_CHECK(element.size() == dtype.bytes);
   switch (dtype.kind) {
     case Kind::float_:

@@ -38,7 +38,7 @@ Elements codec_elements(const ArrayMeta& meta) {
   if (meta.dtype.kind == DType::Kind::int_) kind = ElementKind::int_;
   if (meta.dtype.kind == DType::Kind::uint) kind = ElementKind::uint;
   if (meta.dtype.kind == DType::Kind::float_) kind = ElementKind::float_;
-  return {kind, meta.dtype.bytes, meta.layout.byte_order};
+  return {kind, meta.dtype.codec_bytes(), meta.layout.byte_order};
 }
 
 void set_byte_order(ArrayMeta& meta, ByteOrder order) {

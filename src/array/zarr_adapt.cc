@@ -13,6 +13,7 @@
 #include "array/scalar.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "codec/foreign.h"
 #include "codec/registry.h"
 
@@ -71,6 +72,21 @@ void extend_to_dimensions(const Hierarchy& tree, ArrayMeta& meta, AdaptReport& r
         {meta.path, "has no fill value, but fewer records than its dimension: what lies beyond cannot be stored"});
 }
 
+// HDF5's filters see the places of elements of any length. Here codecs see the elements themselves, as a stream of
+// bytes.
+void adapt_varying(ArrayNode& node, AdaptReport& report) {
+  ArrayMeta& meta = node.meta;
+  meta.dtype.refers = false;
+  meta.dtype.bytes = kVaryingBytes;
+  CodecSpecs codecs;
+  for (const CodecSpec& codec : meta.codecs) {
+    if (find_codec(codec.name) == nullptr) continue;
+    const CodecRole role = role_of(codec);
+    if (role == CodecRole::compressor || role == CodecRole::checksum) codecs.push_back(codec);
+  }
+  replace_codecs(node, std::move(codecs), "as it encodes the elements rather than their places in a file", report);
+}
+
 void adapt_array(ArrayNode& node, const std::string& source, std::string_view target, AdaptReport& report) {
   ArrayMeta& meta = node.meta;
   // Classic files know one byte order only; in Zarr it is that of the machines that read it.
@@ -93,6 +109,8 @@ void adapt_array(ArrayNode& node, const std::string& source, std::string_view ta
   }
   meta.pads_edges = true;
   meta.raw_edges = false;
+  node.native = std::move(native);
+  if (meta.dtype.is_varying() && meta.dtype.refers) adapt_varying(node, report);
   for (const CodecSpec& codec : meta.codecs) {
     // Codecs of the same format may be kept.
     if (find_codec(codec.name) == nullptr && !is_foreign_to(target, codec.name)) {
@@ -101,7 +119,6 @@ void adapt_array(ArrayNode& node, const std::string& source, std::string_view ta
           .in(meta.path);
     }
   }
-  node.native = std::move(native);
 }
 
 }  // namespace
@@ -122,7 +139,8 @@ void adapt_to_zarr(Hierarchy& tree, std::string_view target, HasType has_type, A
 
   const auto cannot_be_stored = [&](const ArrayNode& node) {
     const ArrayMeta& meta = node.meta;
-    if (meta.unsupported.empty() && !meta.dtype.refers && meta.dtype.bytes > 0 && has_type(meta.dtype)) return false;
+    const bool refers = meta.dtype.refers && !meta.dtype.is_varying();
+    if (meta.unsupported.empty() && !refers && meta.dtype.bytes > 0 && has_type(meta.dtype)) return false;
     const std::string why = meta.unsupported.empty() ? "data type " + meta.dtype.name() : meta.unsupported;
     report.losses.push_back({meta.path, fmt::format("{}: the array cannot be stored in {}", why, format)});
     return true;
@@ -186,6 +204,9 @@ std::optional<std::vector<std::byte>> mask_value(const ArrayNode& node) {
     const ByteView text = as_bytes(value.texts.front());
     return std::vector<std::byte>(text.begin(), text.end());
   }
+  if (node.meta.dtype.kind == DType::Kind::string && value.kind == AttributeValue::Kind::text &&
+      value.texts.size() == 1 && is_utf8(value.texts.front()))
+    return fill_of(ElementView(as_bytes(value.texts.front())));
   if (value.kind != AttributeValue::Kind::numbers || !node.meta.dtype.is_number()) return std::nullopt;
   if (value.data.size() != value.dtype.bytes) return std::nullopt;
   if (value.dtype == node.meta.dtype) return value.data;

@@ -33,7 +33,8 @@ void replace_codecs(ArrayNode& node, CodecSpecs codecs, const std::string& why, 
 /// nothing.
 std::string blosc_like(const CodecSpec& codec, std::size_t chunk_bytes);
 
-/// The value of a `_FillValue` attribute as one element of the array's type in native byte order; nothing if there is
+/// The value of a `_FillValue` attribute as one element of the array's type in native byte order, as ArrayMeta::fill;
+/// nothing if there is
 /// no such attribute or it is no such element.
 std::optional<std::vector<std::byte>> mask_value(const ArrayNode& node);
 

@@ -48,6 +48,8 @@ struct ZarrArray : ArrayOrigin {
   std::optional<std::vector<std::byte>> untold_fill;
   /// Zarr v2: there is a list of dimension names, even of none.
   bool has_dimension_list = false;
+  /// Zarr v2: the JSON of the filter that makes bytes of objects, as read; empty: not decided.
+  std::string object_codec;
   /// Zarr v2: order "F", also where the rank is too small to matter.
   bool order_f = false;
   /// Chunks were missing in the source.

@@ -141,6 +141,8 @@ class EncodedElementSink final : public ElementSink {
     }
   }
 
+  void skip(ChunkId id) override { chunks_->write(id, {{}, 0, true}); }
+
  private:
   /// Puts the elements in stored order; what lies past the end of the array is fill.
   void arrange(ChunkId id, std::span<const ElementView> elements) {

@@ -164,12 +164,21 @@ void needs_by_format(const ArrayMeta& source, const ArrayMeta& target, Needs& ne
 void needs_elements(const ArrayMeta& source, const ArrayMeta& target, Needs& needs, ArrayPlan& plan) {
   constexpr std::uint64_t kShares = 4;         // see element_copy.cc
   constexpr std::uint64_t kDecodedFactor = 4;  // of an encoded chunk
+  constexpr std::size_t kTypicalStream_bytes = 1u << 20;
+  if (source.dtype.kind == DType::Kind::object)
+    throw Error(Code::unsupported, fmt::format("{} can only be copied as they are stored", source.dtype.name()),
+                "keep chunks and codecs, or leave the array out with --exclude");
   plan.kind = ArrayPlan::Kind::elements;
   const std::uint64_t typical =
       source.stored_bytes / static_cast<std::uint64_t>(std::max<Index>(source.n_stored_chunks, 1));
   const std::uint64_t tables = saturating_mul(2, source.chunk_bytes()) + saturating_mul(2, target.chunk_bytes());
-  needs.least_tile_bytes =
-      saturating_mul(kShares, tables) + saturating_mul(kShares * kDecodedFactor, typical) + kReferred_bytes;
+  const CodecChain decode(source.codecs, source.dtype.codec_bytes());
+  const CodecChain encode(target.codecs, target.dtype.codec_bytes());
+  encode.require_lossless();
+  const std::uint64_t of_codecs = std::max(decode.scratch_need(kTypicalStream_bytes).codec_bytes,
+                                           encode.scratch_need(kTypicalStream_bytes).codec_bytes);
+  needs.least_tile_bytes = saturating_mul(kShares, tables) + saturating_mul(kShares * kDecodedFactor, typical) +
+                           kShares * of_codecs + kReferred_bytes;
   plan.tile = target.chunk;
   plan.n_tiles = plan.n_target_chunks;
   plan.n_source_reads = source.n_stored_chunks;
@@ -185,10 +194,9 @@ Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan
   plan.source_chunk = source.chunk;
   // Nothing to move: no elements, or none ever written and both sides read them alike.
   const bool by_format = source.dtype.refers && target.dtype.refers;
-  const bool same_fill =
-      by_format || (source.dtype.is_varying()
-                        ? source.fill == target.fill
-                        : fill_as(source, target) == fill_in_order(target, target.layout.byte_order));
+  const bool same_fill = by_format || (source.dtype.is_varying() ? source.fill == target.fill
+                                                                 : fill_as(source, target) ==
+                                                                       fill_in_order(target, target.layout.byte_order));
   const bool empty =
       product(target.shape) == 0 || target.storage == Storage::virtual_ || (source.n_stored_chunks == 0 && same_fill);
   if (!empty && by_format) {
@@ -196,7 +204,6 @@ Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan
     return needs;
   }
   if (!empty && source.dtype.is_varying() && !copies_encoded(source, target)) {
-    CodecChain(target.codecs, target.dtype.codec_bytes()).require_lossless();
     needs_elements(source, target, needs, plan);
     return needs;
   }

@@ -13,6 +13,7 @@
 #include "codec/registry.h"
 #include "format/zarr2/format.h"
 #include "format/zarr2/metadata.h"
+#include "format/zarr2/object_codec.h"
 
 namespace chunkwise::zarr2 {
 namespace {
@@ -24,7 +25,7 @@ bool has_spelling(const std::string& codec) {
 }
 
 bool has_type(const DType& dtype) {
-  return !print_numpy_type(dtype, ByteOrder::little).is_null();
+  return has_object_codec(dtype) || !print_numpy_type(dtype, ByteOrder::little).is_null();
 }
 
 // C or F order, or nothing else: 0 for C, 1 for F, -1 for another one.
@@ -72,7 +73,9 @@ void adapt_codecs(ArrayNode& node, AdaptReport& report) {
 void leave_fill_untold(ArrayMeta& meta, ZarrArray& native) {
   if (meta.fill.empty()) return;
   native.untold_fill = meta.fill;
-  if (std::any_of(meta.fill.begin(), meta.fill.end(), [](std::byte b) { return b != std::byte{0}; })) meta.fill.clear();
+  // Readers do not agree on what missing texts are then.
+  const bool is_zero = std::all_of(meta.fill.begin(), meta.fill.end(), [](std::byte b) { return b == std::byte{0}; });
+  if (!is_zero || meta.dtype.is_varying()) meta.fill.clear();
 }
 
 void adapt_fill(ArrayNode& node, const std::string& source) {
@@ -81,6 +84,7 @@ void adapt_fill(ArrayNode& node, const std::string& source) {
   if (source == "zarr2" && !native.fill_json.empty()) {
     if (meta.dtype.kind == DType::Kind::other) return;  // whose bits nobody reads
     // As it was, but in plain spelling.
+    if (meta.dtype.kind == DType::Kind::object) return;
     if (parse_json(native.fill_json).is_null()) return leave_fill_untold(meta, native);
     const auto told = fill_from_json(parse_json(native.fill_json), meta.dtype);
     native.fill_json = dump_json(fill_to_json(meta.dtype, told, FillStyle::zarr2));
@@ -112,6 +116,8 @@ void adapt(Hierarchy& tree, AdaptReport& report) {
     }
     adapt_layout(node.meta, report);
     adapt_codecs(node, report);
+    if (tree.format == "zarr3" && node.meta.dtype.kind == DType::Kind::list)
+      native.object_codec = R"({"id":"vlen-bytes"})";
     adapt_fill(node, tree.format);
     if (find_attribute(node.attributes, kDimensionsAttribute) != nullptr && !node.meta.dims.empty()) {
       report.losses.push_back({fmt::format("{}@{}", node.meta.path, kDimensionsAttribute),

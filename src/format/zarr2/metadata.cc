@@ -16,6 +16,7 @@
 #include "codec/chain.h"
 #include "codec/foreign.h"
 #include "codec/registry.h"
+#include "format/zarr2/object_codec.h"
 
 namespace chunkwise::zarr2 {
 namespace {
@@ -53,19 +54,23 @@ CodecSpec parse_codec(const Json& config, const char* what) {
   return foreign;
 }
 
-void parse_codecs(const Json& document, ArrayMeta& meta) {
+void parse_codecs(const Json& document, ArrayMeta& meta, ZarrArray& native) {
   const Json& filters = need_member(document, kFilters);
   if (!filters.is_null()) {
     if (!filters.is_array()) {
       throw Error(Code::corrupt, fmt::format("'filters' is {}, neither a list nor null", quote(filters)));
     }
-    for (const Json& filter : filters) meta.codecs.push_back(parse_codec(filter, kFilters));
   }
+  const bool are_objects = meta.dtype.kind == DType::Kind::other && meta.dtype.other == "|O";
+  const std::size_t n_filters = filters.size();
+  if (are_objects) parse_object_codec(n_filters == 0 ? nullptr : &filters[0], meta, native);
+  for (std::size_t i = are_objects ? 1 : 0; i < n_filters; ++i)
+    meta.codecs.push_back(parse_codec(filters[i], kFilters));
   const Json& compressor = need_member(document, kCompressor);
   if (!compressor.is_null()) meta.codecs.push_back(parse_codec(compressor, kCompressor));
   if (!meta.unsupported.empty()) return;
   try {
-    CodecChain(meta.codecs, meta.dtype.bytes);
+    CodecChain(meta.codecs, meta.dtype.codec_bytes());
   } catch (const Error& error) {
     // What cannot be decoded here is refused when it must be.
     if (error.code() != Code::unsupported) throw;
@@ -104,8 +109,9 @@ bool is_compressor(const CodecSpec& codec) {
 }
 
 // Filters, then the compressor if there is one.
-void print_codecs(const ArrayMeta& meta, Json& document) {
+void print_codecs(const ArrayMeta& meta, const ZarrArray& native, Json& document) {
   Json filters = Json::array();
+  if (meta.dtype.is_varying()) filters.push_back(print_object_codec(meta, native));
   document[kFilters] = nullptr;
   document[kCompressor] = nullptr;
   Elements seen = codec_elements(meta);
@@ -158,7 +164,7 @@ ParsedArray parse_zarray(const Json& document) {
     }
     array.native.separator = text[0];
   }
-  parse_codecs(document, meta);
+  parse_codecs(document, meta, array.native);
   parse_fill(document, array);
   check_extents(meta);
   return array;
@@ -168,12 +174,12 @@ Json print_zarray(const ArrayMeta& meta, const ZarrArray& native, const Json& fi
   Json document = Json::object();
   document["shape"] = std::vector<Index>(meta.shape.begin(), meta.shape.end());
   document["chunks"] = std::vector<Index>(meta.chunk.begin(), meta.chunk.end());
-  document["dtype"] = print_numpy_type(meta.dtype, meta.layout.byte_order);
+  document["dtype"] = meta.dtype.is_varying() ? Json("|O") : print_numpy_type(meta.dtype, meta.layout.byte_order);
   document["fill_value"] = fill_value;
   const bool order_f = meta.layout.axes.rank() > 1 || (native.order_f && meta.shape.rank() < 2);
   document["order"] = order_f ? "F" : "C";
   document["dimension_separator"] = std::string(1, native.separator == 0 ? '.' : native.separator);
-  print_codecs(meta, document);
+  print_codecs(meta, native, document);
   document["zarr_format"] = 2;
   return document;
 }

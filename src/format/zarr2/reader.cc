@@ -252,7 +252,7 @@ class TreeReader {
   // What a never-written element is, and whether that is also the value that masks.
   void read_fill(const std::string& hint_path, ParsedArray& parsed, std::vector<Attribute>& attributes) const {
     ArrayMeta& meta = parsed.meta;
-    if (!meta.dtype.is_plain()) return;
+    if (!meta.dtype.is_plain() && !meta.dtype.is_varying()) return;
     type_mask(hint_path, meta, attributes);
     const Json* hint = hints_.fill(hint_path);
     std::optional<std::vector<std::byte>> hinted;
@@ -271,7 +271,8 @@ class TreeReader {
       meta.fill = *hinted;
     }
     // Texts have to have some fill in Zarr; an empty one masks nothing.
-    const bool is_text = meta.dtype.kind == DType::Kind::text;
+    const bool is_string = meta.dtype.kind == DType::Kind::string;
+    const bool is_text = is_string || meta.dtype.kind == DType::Kind::text;
     const bool is_empty_text =
         is_text && std::all_of(told.begin(), told.end(), [](std::byte b) { return b == std::byte{0}; });
     const bool can_mask = is_text || meta.dtype.is_number();
@@ -282,8 +283,8 @@ class TreeReader {
     spelling->implied = true;
     if (is_text) {
       spelling->value.kind = AttributeValue::Kind::text;
-      spelling->value.texts.emplace_back(as_text(told));
-      spelling->value.text_form = {.fixed = true, .utf8 = false};
+      spelling->value.texts.emplace_back(as_text(is_string ? ByteView(told).first(told.size() - 1) : ByteView(told)));
+      spelling->value.text_form = {.fixed = !is_string, .utf8 = is_string};
     } else {
       spelling->value.kind = AttributeValue::Kind::numbers;
       spelling->value.dtype = meta.dtype;

@@ -91,6 +91,11 @@ void check_places(const ArrayMeta& meta) {
     if (row == nullptr || codec.name == "byteswap") continue;
     if (row->zarr3_place == Zarr3Place::bytes_to_bytes) {
       of_bytes = &codec;
+    } else if (meta.dtype.is_varying()) {
+      throw Error(Code::unsupported,
+                  fmt::format("{} is no codec for elements of type {}", codec.name, meta.dtype.name()),
+                  "choose others with --codec")
+          .in(meta.path);
     } else if (of_bytes != nullptr) {
       throw Error(Code::unsupported, fmt::format("Zarr v3 has no codec {} after {}", codec.name, of_bytes->name),
                   "choose others with --codec")

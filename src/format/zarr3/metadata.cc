@@ -30,6 +30,22 @@ constexpr std::string_view kShardCodec = "sharding_indexed";
 /// Two are known to occur.
 constexpr std::size_t kMostShardLevels = 8;
 
+struct VaryingCodec {
+  std::string_view name;
+  DType::Kind kind;
+};
+// How elements of any length become bytes; the first of a kind is the one that is written.
+constexpr std::array<VaryingCodec, 4> kVaryingCodecs{{{"vlen-utf8", DType::Kind::string},
+                                                      {"vlen-bytes", DType::Kind::list},
+                                                      {"numcodecs.vlen-utf8", DType::Kind::string},
+                                                      {"numcodecs.vlen-bytes", DType::Kind::list}}};
+
+std::optional<DType::Kind> varying_kind(std::string_view codec) {
+  for (const VaryingCodec& known : kVaryingCodecs)
+    if (known.name == codec) return known.kind;
+  return std::nullopt;
+}
+
 class ArrayParser {
  public:
   explicit ArrayParser(const Json& document) : document_(document) {}
@@ -93,7 +109,7 @@ class ArrayParser {
     parse_chain(need_member(document_, "codecs"), "codecs");
     if (!meta_.unsupported.empty()) return;
     try {
-      CodecChain(meta_.codecs, meta_.dtype.bytes);
+      CodecChain(meta_.codecs, meta_.dtype.codec_bytes());
     } catch (const Error& error) {
       // What cannot be decoded here is refused when it must be.
       if (error.code() != Code::unsupported) throw;
@@ -119,6 +135,14 @@ class ArrayParser {
       if (codec.name == "transpose") {
         if (to_bytes_seen) throw Error(Code::corrupt, fmt::format("'{}' (transpose) comes after the bytes", what));
         transpose(codec, what);
+      } else if (const auto kind = varying_kind(codec.name)) {
+        if (to_bytes_seen) throw Error(Code::corrupt, fmt::format("'{}' is a second array-to-bytes codec", what));
+        to_bytes_seen = true;
+        if (!meta_.codecs.empty())
+          refuse(fmt::format("codec {} before {}", quote_name(meta_.codecs[0].name), codec.name));
+        if (meta_.unsupported.empty() && meta_.dtype.kind != *kind)
+          throw Error(Code::corrupt, fmt::format("'{}' ({}) is no codec for elements of type {}", what, codec.name,
+                                                 meta_.dtype.name()));
       } else if (codec.name == "bytes" || codec.name == "endian" || codec.name == kShardCodec) {
         if (to_bytes_seen) throw Error(Code::corrupt, fmt::format("'{}' is a second array-to-bytes codec", what));
         for (const CodecSpec& before : meta_.codecs) require_of_arrays(before, what);
@@ -159,8 +183,8 @@ class ArrayParser {
     if (const Json* location = find_member(*codec.configuration, "index_location")) {
       level.index_at_start = is_value(*location, "start");
       if (!level.index_at_start && !is_value(*location, "end")) {
-        throw Error(Code::corrupt, fmt::format("'{}.index_location' is {}, neither 'start' nor 'end'", what,
-                                               quote(*location)));
+        throw Error(Code::corrupt,
+                    fmt::format("'{}.index_location' is {}, neither 'start' nor 'end'", what, quote(*location)));
       }
     }
     parse_index_codecs(need_configuration(codec, what, "index_codecs"), what + ".index_codecs", level);
@@ -276,6 +300,9 @@ class ArrayParser {
   }
 
   void take_byte_order(const Extension& codec, const std::string& what) {
+    if (meta_.dtype.is_varying())
+      throw Error(Code::corrupt,
+                  fmt::format("'{}' (bytes) is no codec for elements of type {}", what, meta_.dtype.name()));
     const Json* endian = codec.configuration == nullptr ? nullptr : find_member(*codec.configuration, "endian");
     if (endian == nullptr || endian->is_null()) {
       // Structured types are little-endian if nothing is said: so they were written at first.
@@ -374,6 +401,8 @@ Json print_codec(const CodecSpec& codec, std::size_t element_bytes) {
 
 // How an array that no codec has touched becomes bytes.
 Json print_bytes(const ArrayMeta& meta) {
+  for (const VaryingCodec& codec : kVaryingCodecs)
+    if (codec.kind == meta.dtype.kind) return named(std::string(codec.name), Json::object());
   if (word_bytes(meta.dtype) <= 1 && !has_byte_order(meta.dtype)) return Json{{"name", "bytes"}};
   const ByteOrder order = common_byte_order(meta.dtype).value_or(meta.layout.byte_order);
   return named("bytes", Json{{"endian", order == ByteOrder::little ? "little" : "big"}});
@@ -453,7 +482,8 @@ Json spell_type(const ArrayMeta& meta, const ZarrArray::Spelling& spelling) {
 
 Json spell_fill(const ArrayMeta& meta, const ZarrArray::Spelling& spelling) {
   std::vector<std::byte> fill = meta.fill;
-  fill.resize(meta.dtype.bytes);
+  if (!meta.dtype.is_varying()) fill.resize(meta.dtype.bytes);
+  if (fill.empty()) fill = fill_of(ElementView(ByteView()));
   const bool is_kept = !spelling.type_json.empty() && meta.dtype == spelling.dtype && fill == spelling.fill;
   if (is_kept) return parse_json(spelling.fill_json);
   if (meta.layout.byte_order != kNativeOrder) swap_words(word_bytes(meta.dtype), fill);

@@ -56,6 +56,10 @@ struct LengthType {
 constexpr std::array<LengthType, 3> kLengthTypes{
     {{"null_terminated_bytes", Kind::text, 1}, {"raw_bytes", Kind::raw, 1}, {"fixed_length_utf32", Kind::utf32, 4}}};
 
+// Elements of any length; the second is also registered as "bytes".
+constexpr const char* kStringType = "string";
+constexpr const char* kBytesType = "variable_length_bytes";
+
 constexpr const char* kDatetime = "numpy.datetime64";
 constexpr const char* kTimedelta = "numpy.timedelta64";
 constexpr std::array<std::string_view, 14> kUnits{"Y",  "M",  "W",  "D",  "h",  "m",  "s",
@@ -165,6 +169,10 @@ ParsedType parse_type(const Json& value) {
     type.dtype = parse_time_type(extension, value);
   } else if (name == "struct" || name == "structured") {
     type = parse_fields(extension, value);
+  } else if (name == kStringType) {
+    type.dtype = string_type();
+  } else if (name == kBytesType || name == "bytes") {
+    type.dtype = list_type(DType(Kind::uint, 1));
   } else if (const auto raw = parse_raw_bits(name, value)) {
     type.dtype = *raw;
   } else if (const auto registered = find_registered_type(name)) {
@@ -201,6 +209,10 @@ Json print_type(const DType& dtype) {
       }
       return named("struct", Json{{"fields", std::move(fields)}});
     }
+    case Kind::string:
+      return Json(kStringType);
+    case Kind::list:
+      return dtype.item() == DType(Kind::uint, 1) ? Json(kBytesType) : Json(nullptr);
     case Kind::other:
       if (find_registered_type(dtype.other)) return Json(dtype.other);
       return nullptr;
