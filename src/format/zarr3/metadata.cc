@@ -159,8 +159,8 @@ class ArrayParser {
     if (const Json* location = find_member(*codec.configuration, "index_location")) {
       level.index_at_start = is_value(*location, "start");
       if (!level.index_at_start && !is_value(*location, "end")) {
-        throw Error(Code::corrupt, fmt::format("'{}.index_location' is {}, neither 'start' nor 'end'", what,
-                                               quote(*location)));
+        throw Error(Code::corrupt,
+                    fmt::format("'{}.index_location' is {}, neither 'start' nor 'end'", what, quote(*location)));
       }
     }
     parse_index_codecs(need_configuration(codec, what, "index_codecs"), what + ".index_codecs", level);
