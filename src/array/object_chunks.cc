@@ -30,6 +30,12 @@ class ObjectSource final : public ArraySource {
         throw Error(Code::corrupt, fmt::format("the stored chunk has {} bytes where at most {} are due", size.bytes,
                                                max_stored_bytes_));
       }
+      // Most codecs tell by themselves that something is missing; without codecs, only the size does.
+      if (size.bytes == 0 || (meta_.unsupported.empty() && meta_.codecs.empty() && size.bytes < meta_.chunk_bytes())) {
+        throw Error(Code::corrupt,
+                    fmt::format("the stored chunk has {} bytes where {} are due", size.bytes, max_stored_bytes_),
+                    "the chunk is cut off; copy it again from its source");
+      }
       return StoredAt{0, size.bytes, 0};
     } catch (Error& error) {
       throw error.in(place(id, key));
@@ -182,6 +188,7 @@ class ObjectWriter final : public Writer {
   }
 
   std::optional<std::string> checkpoint() override {
+    if (!store_->keeps_unfinished()) return std::nullopt;
     // A chunk is found by its name, unless it lies in a shard without an index yet.
     std::string places = notes_->take();
     store_->sync();
@@ -190,7 +197,7 @@ class ObjectWriter final : public Writer {
 
   void finish() override {
     for (const auto& [key, content] : held_) store_->write(key, as_bytes(content));
-    store_->sync();
+    store_->finish();
   }
 
  private:
