@@ -183,8 +183,8 @@ std::uint64_t zip_directory_bytes(const std::vector<PlanInput>& inputs) {
   std::uint64_t bytes = 0;
   for (const PlanInput& input : inputs) {
     if (input.source->n_stored_chunks == 0) continue;
-    const auto n_chunks = static_cast<std::uint64_t>(input.target->grid().n_chunks());
-    bytes += n_chunks * (kBytesPerZipEntry + kKeyBytes + input.target->path.size());
+    const auto n_objects = ChunkGrid(input.target->shape, input.target->unit()).n_chunks();
+    bytes += static_cast<std::uint64_t>(n_objects) * (kBytesPerZipEntry + kKeyBytes + input.target->path.size());
   }
   return bytes;
 }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/suggest.h"
 #include "codec/chain.h"
+#include "store/zip_store.h"
 
 namespace chunkwise {
 namespace {
@@ -188,7 +189,7 @@ class ObjectWriter final : public Writer {
   }
 
   std::optional<std::string> checkpoint() override {
-    if (!store_->keeps_unfinished()) return std::nullopt;
+    if (dynamic_cast<const Archive*>(store_.get()) != nullptr) return std::nullopt;
     // A chunk is found by its name, unless it lies in a shard without an index yet.
     std::string places = notes_->take();
     store_->sync();
@@ -197,7 +198,8 @@ class ObjectWriter final : public Writer {
 
   void finish() override {
     for (const auto& [key, content] : held_) store_->write(key, as_bytes(content));
-    store_->finish();
+    if (auto* const archive = dynamic_cast<Archive*>(store_.get())) return archive->finish();
+    store_->sync();
   }
 
  private:

@@ -62,10 +62,6 @@ class Store {
   virtual void list_sizes(std::string_view prefix, const std::function<void(const SizedEntry&)>& found) const = 0;
   /// Makes everything written durable.
   virtual void sync() = 0;
-  /// True if another process finds what was written before a sync(), however this one ends.
-  virtual bool keeps_unfinished() const { return true; }
-  /// Ends the writing and makes all of it durable.
-  virtual void finish() { sync(); }
 };
 
 /// A directory as a store. The directory need not exist before the first write. Symbolic links are followed only while

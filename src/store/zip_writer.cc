@@ -53,7 +53,7 @@ class Names {
   std::deque<std::string> blocks_;
 };
 
-class ZipWriter final : public Store {
+class ZipWriter final : public Archive {
  public:
   explicit ZipWriter(const std::string& path) : path_(path), spool_(folder_of(path)) {
     do {
@@ -82,8 +82,6 @@ class ZipWriter final : public Store {
     while (::fdatasync(fd_.get()) != 0)
       if (errno != EINTR) posix::throw_io("make durable", path_, errno);
   }
-
-  bool keeps_unfinished() const override { return false; }
 
   void finish() override {
     {
@@ -284,7 +282,7 @@ class ZipWriter final : public Store {
 
 }  // namespace
 
-std::unique_ptr<Store> create_zip_store(const std::string& path) {
+std::unique_ptr<Archive> create_zip_store(const std::string& path) {
   return std::make_unique<ZipWriter>(path);
 }
 
