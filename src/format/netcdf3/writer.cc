@@ -159,7 +159,7 @@ std::unique_ptr<Writer> create(const std::string& path, const Hierarchy& tree) {
   return std::make_unique<ClassicWriter>(path, tree, Begin::anew);
 }
 
-std::unique_ptr<Writer> resume(const std::string& path, const Hierarchy& tree, const CheckpointStates&) {
+std::unique_ptr<Writer> resume(const std::string& path, const Hierarchy& tree, const EarlierWork&) {
   return std::make_unique<ClassicWriter>(path, tree, Begin::where_it_ended);
 }
 
