@@ -30,7 +30,7 @@ namespace {
 /// What libraries and the allocator will still take once work starts: thread pools, metadata caches, indexes.
 constexpr std::uint64_t kLibraries_bytes = 4u << 20;
 /// And the library of a source that is a file, which has hardly been used by then: its code and its metadata cache.
-constexpr std::uint64_t kSourceLibrary_bytes = 9u << 20;
+constexpr std::uint64_t kSourceLibrary_bytes = 13u << 20;
 /// A source chunk's address; a target chunk's place in the index that HDF5 builds, whose cache it bounds.
 constexpr std::uint64_t kBytesPerLocated = 32;
 constexpr std::uint64_t kBytesPerIndexed = 640;

@@ -32,9 +32,9 @@ class ObjectSource final : public ArraySource {
                                                max_stored_bytes_));
       }
       // Most codecs tell by themselves that something is missing; without codecs, only the size does.
-      if (size.bytes == 0 || (meta_.unsupported.empty() && meta_.codecs.empty() && size.bytes < meta_.chunk_bytes())) {
+      if (size.bytes == 0 || (meta_.unsupported.empty() && meta_.codecs.empty() && size.bytes < decoded_bytes(id))) {
         throw Error(Code::corrupt,
-                    fmt::format("the stored chunk has {} bytes where {} are due", size.bytes, max_stored_bytes_),
+                    fmt::format("the stored chunk has {} bytes where {} are due", size.bytes, decoded_bytes(id)),
                     "the chunk is cut off; copy it again from its source");
       }
       return StoredAt{0, size.bytes, 0};
@@ -91,6 +91,11 @@ class ObjectSource final : public ArraySource {
     const std::string now = object ? fmt::format("has {} bytes", object->size_bytes()) : "is gone";
     throw Error(Code::corrupt, fmt::format("the stored chunk {}, {} bytes were there before", now, bytes.size()),
                 "something changes the dataset; wait until it is done");
+  }
+
+  std::uint64_t decoded_bytes(ChunkId id) const {
+    const Box box = meta_.pads_edges ? grid_.full_box(id) : grid_.box(id);
+    return static_cast<std::uint64_t>(product(box.shape)) * meta_.dtype.bytes;
   }
 
   std::string key_of(ChunkId id) const { return chunks_.keys.key(grid_.coords(id)); }

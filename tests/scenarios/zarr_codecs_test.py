@@ -5,6 +5,7 @@ Codecs that change values are decoded as numcodecs decodes them, copied as they 
 
 import json
 import os
+import shutil
 import warnings
 from pathlib import Path
 
@@ -134,7 +135,11 @@ def test_buffers_of_numcodecs_are_decoded_as_numcodecs_does(t):
     for kind, name, config, encoded in fixtures():
         if kind in FOREIGN or (is_snappy(config) and "snappy" not in inner_codecs(t)):
             continue
-        due[name] = decoded_by_numcodecs(config, encoded)
+        try:
+            due[name] = decoded_by_numcodecs(config, encoded)
+        except RuntimeError:  # of Blosc's compressors numcodecs has only some
+            t.equal("codec that numcodecs cannot decode", "blosc", config["id"])
+            continue
         write_fixture(src, name, config, max(len(due[name]), 1), encoded)
     t.check(len(due) > 700, "only %d buffers" % len(due))
     t.source(src)
@@ -459,7 +464,12 @@ def test_codecs_that_change_values_are_never_applied_again(t):
             codec = numcodecs.get_codec({"id": kind, **config}) if fmt == 2 else LOSSY_V3[kind](**config)
             compressor = numcodecs.Zstd(1) if fmt == 2 else zarr.codecs.ZstdCodec()
             name = "%s_%d" % (kind, i)
-            due[name] = create(src, values(dtype), fmt, name, filters=[codec], compressors=compressor)[...]
+            array = create(src, values(dtype), fmt, name, filters=[codec], compressors=compressor)
+            try:
+                due[name] = array[...]
+            except ValueError:  # zarr-python cannot read what it wrote where the element size changes
+                t.equal("format that zarr-python cannot read back", 3, fmt)
+                shutil.rmtree(src / name)
         t.source(src)
         copy = t / ("copy.zarr%d" % fmt)
         t.rechunk(src, copy)
