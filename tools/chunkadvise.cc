@@ -114,6 +114,8 @@ int run(int argc, char** argv) {
   app.add_option("--shape", shape, "advise on an array without a file")->type_name("N,N,...");
   app.add_option("--dtype", request.dtype, "its type: f4 (default), i2, u1, f8, ...")->type_name("TYPE");
   app.add_option("--dims", dims, "its dimension names")->type_name("NAME,...");
+  app.add_flag("--count", request.count_exactly,
+               "list every chunk; default: of Zarr arrays of more than 4,096 some, so that stored bytes are \"about\"");
   app.add_flag("--json", json, "the report as JSON");
   app.add_flag("--explain", explain, "show the formula with the numbers put in");
   if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;

@@ -346,7 +346,8 @@ Variable imagined_variable(const AdviseRequest& request) {
 void collect_variables(const AdviseRequest& request, AdviseReport& report) {
   const FormatRow& format = detect_format(request.path);
   report.is_directory = format.is_directory && !is_zip_file(request.path);
-  const Hierarchy tree = describe(format, request.path);
+  const Hierarchy tree =
+      request.count_exactly ? Hierarchy(format.open(request.path)->tree()) : describe(format, request.path);
   report.format = tree.format;
   std::vector<std::size_t> wanted;
   for (const auto& name : request.variables) {

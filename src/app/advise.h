@@ -27,6 +27,8 @@ struct AdviseRequest {
   std::vector<std::string> policies;    // empty: those of default_policies()
   std::optional<std::size_t> top;       // keep only the fastest so many policies
   SearchLimits limits;
+  /// List the chunks of stores that keep each as an object, however many there are; otherwise some are looked at.
+  bool count_exactly = false;
 };
 
 /// Throws Error{usage} for anything in the request that names nothing, with the right names; what opening throws.

@@ -33,9 +33,8 @@ class Walk {
           "look for a symbolic link that leads back up")
           .in(prefix);
     }
-    const auto children = store_.list(prefix);
-    if (!visit_(prefix, children)) return;
-    for (const Store::Entry& child : children) {
+    if (!visit_(prefix)) return;
+    for (const Store::Entry& child : store_.list(prefix)) {
       if (child.is_prefix) at(prefix.empty() ? child.name : prefix + "/" + child.name, depth + 1);
     }
   }

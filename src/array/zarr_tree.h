@@ -68,9 +68,10 @@ std::optional<Json> read_metadata(const Store& store, const std::string& key);
 /// "a/b" + ".zarray" -> "a/b/.zarray"; at the root ".zarray".
 std::string metadata_key(const std::string& node, std::string_view name);
 
-/// Visits the root and all prefixes below it with their children; a visitor that returns true is shown what is below.
-/// Throws Error{corrupt} if the tree is deeper than 128 or has more than a million prefixes (a loop of links).
-using PrefixVisitor = std::function<bool(const std::string& prefix, const std::vector<Store::Entry>& children)>;
+/// Visits the root and all prefixes below it. What lies below one is listed only if the visitor returns true: an array
+/// may hold millions of chunks. Throws Error{corrupt} if the tree is deeper than 128 or has more than a million
+/// prefixes (a loop of links).
+using PrefixVisitor = std::function<bool(const std::string& prefix)>;
 void walk_prefixes(const Store& store, const PrefixVisitor& visit);
 
 /// Throws Error{corrupt} unless `path`, a relative node path from consolidated metadata, is "a/b/c" of plain names.

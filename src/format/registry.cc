@@ -27,10 +27,10 @@ constexpr std::array<FormatRow, 5> kFormats = {{
      hdf5::check, hdf5::create_h5, hdf5::resume_h5},
     {"nc3", "netCDF-3 (classic: CDF-1, CDF-2, CDF-5)", ".nc3 .nc .cdf .netcdf", false, false, "nc4", netcdf3::probe,
      netcdf3::open, nullptr, netcdf3::adapt, netcdf3::check, netcdf3::create, netcdf3::resume},
-    {"zarr2", "Zarr v2 in a directory or zip file", ".zarr2", true, false, "", zarr2::probe, zarr2::open, nullptr,
-     zarr2::adapt, zarr2::check, zarr2::create, zarr2::resume},
+    {"zarr2", "Zarr v2 in a directory or zip file", ".zarr2", true, false, "", zarr2::probe, zarr2::open,
+     zarr2::describe, zarr2::adapt, zarr2::check, zarr2::create, zarr2::resume},
     {"zarr3", "Zarr v3 in a directory or zip file", ".zarr .zarr3 .zip", true, true, "", zarr3::probe, zarr3::open,
-     nullptr, zarr3::adapt, zarr3::check, zarr3::create, zarr3::resume},
+     zarr3::describe, zarr3::adapt, zarr3::check, zarr3::create, zarr3::resume},
 }};
 
 bool lists_word(std::string_view words, std::string_view wanted) {

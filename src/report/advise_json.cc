@@ -71,6 +71,7 @@ Json variable_json(const AdviseReport::Variable& variable) {
           {"codecs", std::move(codecs)},
           {"n_chunks", variable.exists ? Json(variable.n_chunks) : Json(nullptr)},
           {"stored_bytes", variable.exists ? Json(meta.stored_bytes) : Json(nullptr)},
+          {"stored_is_estimate", variable.exists ? Json(meta.count_is_estimate) : Json(nullptr)},
           {"patterns", std::move(patterns)},
           {"layouts", std::move(layouts)},
           {"notes", variable.notes}};

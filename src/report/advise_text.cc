@@ -125,7 +125,7 @@ std::string head_text(const Group& g) {
   std::string text = variable.exists ? names + "  " : std::string();
   text += fmt::format("{} ({})  {}", meta.dtype.name(), dims, bytes_text(decoded_bytes(meta.shape, meta.dtype.bytes)));
   if (!variable.exists) return text;
-  text += fmt::format(", stored {}", format_bytes(meta.stored_bytes));
+  text += fmt::format(", stored {}{}", meta.count_is_estimate ? "about " : "", format_bytes(meta.stored_bytes));
   if (meta.storage == Storage::chunked) {
     text += fmt::format(", {} chunk{} of {}", format_count(variable.n_chunks), variable.n_chunks == 1 ? "" : "s",
                         compact(meta.chunk));

@@ -47,19 +47,17 @@ bool is_scalar(const Json& array) {
          (scalar != nullptr && (*scalar == Json(1) || *scalar == Json(true)));
 }
 
-constexpr std::array<std::pair<std::string_view, NczarrObject>, 4> kObjects = {{
-    {".nczarray", {".zarray", "_nczarr_array"}},
-    {".nczgroup", {".zgroup", "_nczarr_group"}},
-    {".nczattr", {".zattrs", "_nczarr_attr"}},
-    {".nczattrs", {".zattrs", "_nczarr_attr"}},
+constexpr std::array<NczarrObject, 4> kObjects = {{
+    {".nczarray", ".zarray", "_nczarr_array"},
+    {".nczgroup", ".zgroup", "_nczarr_group"},
+    {".nczattr", ".zattrs", "_nczarr_attr"},
+    {".nczattrs", ".zattrs", "_nczarr_attr"},
 }};
 
 }  // namespace
 
-const NczarrObject* nczarr_object(std::string_view name) {
-  for (const auto& [known, object] : kObjects)
-    if (known == name) return &object;
-  return nullptr;
+std::span<const NczarrObject> nczarr_objects() {
+  return kObjects;
 }
 
 bool is_nczarr_array(const Json& zarray, const Json& zattrs) {

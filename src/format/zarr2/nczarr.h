@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,13 +14,13 @@ namespace chunkwise::zarr2 {
 
 /// True for names that NCZarr keeps to itself among attributes and metadata members.
 bool is_nczarr_name(std::string_view name);
-/// netCDF-C 4.8.0 kept its notes in objects of their own: as which member of the document beside it one of them is
-/// read; null for other names.
+/// netCDF-C 4.8.0 kept its notes in objects of their own; each is read as a member of the document beside it.
 struct NczarrObject {
+  std::string_view name;
   std::string_view beside;  // ".zarray"
   std::string_view member;
 };
-const NczarrObject* nczarr_object(std::string_view name);
+std::span<const NczarrObject> nczarr_objects();
 /// True if NCZarr wrote the array.
 bool is_nczarr_array(const Json& zarray, const Json& zattrs);
 /// What NCZarr wrote as Zarr would have it: characters are "|S1" (they are stored in a byte each, whatever is said),

@@ -10,6 +10,7 @@
 #include "array/json_attributes.h"
 #include "array/json_fields.h"
 #include "array/object_chunks.h"
+#include "array/sampled_chunks.h"
 #include "array/scalar.h"
 #include "array/zarr_adapt.h"
 #include "array/zarr_hints.h"
@@ -37,16 +38,24 @@ struct Documents {
   const Json* attributes = nullptr;
 };
 
-bool has_object(const std::vector<Store::Entry>& children, std::string_view name) {
-  return std::any_of(children.begin(), children.end(),
-                     [&](const Store::Entry& child) { return !child.is_prefix && child.name == name; });
-}
-
 class TreeReader {
  public:
   TreeReader(std::shared_ptr<Store> store, std::string path) : store_(std::move(store)), path_(std::move(path)) {}
 
   std::unique_ptr<Reader> read() {
+    read_tree();
+    return make_object_reader(store_, std::move(tree_), std::move(chunks_));
+  }
+
+  /// Without a list of the chunks where there are many.
+  Hierarchy describe() {
+    samples_ = true;
+    read_tree();
+    return std::move(tree_);
+  }
+
+ private:
+  void read_tree() {
     tree_.format = "zarr2";
     collect_documents();
     read_hints();
@@ -54,17 +63,14 @@ class TreeReader {
     complete_tree(tree_);
     hints_.apply(tree_);
     collect_dimensions(tree_);
-    return make_object_reader(store_, std::move(tree_), std::move(chunks_));
   }
 
- private:
   void collect_documents() {
     auto consolidated = read_metadata(*store_, std::string(kConsolidated));
     tree_.consolidated = consolidated.has_value();
     // Consolidated metadata may be older than the nodes themselves; it serves where they have none of their own.
-    walk_prefixes(*store_, [this](const std::string& prefix, const std::vector<Store::Entry>& children) {
-      return take_prefix(prefix, children);
-    });
+    has_nczarr_objects_ = store_->size_bytes(".nczarr").has_value();
+    walk_prefixes(*store_, [this](const std::string& prefix) { return take_prefix(prefix); });
     if (consolidated && own_documents_.empty()) {
       consolidated_ = std::move(*consolidated);
       take_consolidated();
@@ -101,26 +107,28 @@ class TreeReader {
     (name == kArray ? documents.array : name == kGroup ? documents.group : documents.attributes) = document;
   }
 
-  bool take_prefix(const std::string& prefix, const std::vector<Store::Entry>& children) {
-    const bool is_array = has_object(children, kArray);
-    const bool is_group = has_object(children, kGroup);
-    for (const std::string_view name : {kArray, kGroup, kAttributes}) {
-      if (!has_object(children, name)) continue;
-      auto document = read_metadata(*store_, metadata_key(prefix, name));
-      if (!document) continue;
-      for (const Store::Entry& child : children) {
-        const NczarrObject* const extra = nczarr_object(child.name);
-        if (extra == nullptr || extra->beside != name) continue;
-        if (auto notes = read_metadata(*store_, metadata_key(prefix, child.name)))
-          append_member(*document, std::string(extra->member), std::move(*notes));
-      }
-      own_documents_.push_back(std::make_unique<Json>(std::move(*document)));
-      set_document(prefix, name, own_documents_.back().get());
-    }
+  bool take_prefix(const std::string& prefix) {
+    const bool is_array = take_document(prefix, kArray);
+    const bool is_group = take_document(prefix, kGroup);
+    take_document(prefix, kAttributes);
     if (is_group) return true;
     // Below an array are its chunks; a node of Zarr v3 is none of ours. Anything else may hold nodes of an implied
     // group.
-    return !is_array && !has_object(children, "zarr.json");
+    return !is_array && !store_->size_bytes(metadata_key(prefix, "zarr.json"));
+  }
+
+  /// False if there is none.
+  bool take_document(const std::string& prefix, std::string_view name) {
+    auto document = read_metadata(*store_, metadata_key(prefix, name));
+    if (!document) return false;
+    for (const NczarrObject& object : nczarr_objects()) {
+      if (!has_nczarr_objects_ || object.beside != name) continue;
+      if (auto notes = read_metadata(*store_, metadata_key(prefix, object.name)))
+        append_member(*document, std::string(object.member), std::move(*notes));
+    }
+    own_documents_.push_back(std::make_unique<Json>(std::move(*document)));
+    set_document(prefix, name, own_documents_.back().get());
+    return true;
   }
 
   void read_hints() {
@@ -263,6 +271,14 @@ class TreeReader {
     keys.prefix = node.empty() ? "" : node + "/";
     keys.separator = parsed.native.separator == 0 ? '.' : parsed.native.separator;
     const ChunkGrid grid = meta.grid();
+    if (samples_ && is_worth_sampling(grid)) {
+      ChunkSample sample = sample_chunks(*store_, keys, grid);
+      if (sample.n_found == 0 && parsed.native.separator == 0 && meta.shape.rank() > 1) {
+        keys.separator = '/';
+        sample = sample_chunks(*store_, keys, grid);
+      }
+      return take_estimate(sample, meta);
+    }
     auto stored = std::make_shared<const StoredChunks>(list_chunks(*store_, keys, grid));
     if (stored->count() == 0 && parsed.native.separator == 0 && meta.shape.rank() > 1) {
       // Early stores with nested keys do not say so.
@@ -340,6 +356,8 @@ class TreeReader {
 
   std::shared_ptr<Store> store_;
   std::string path_;
+  bool samples_ = false;
+  bool has_nczarr_objects_ = false;
   Json consolidated_;
   std::vector<std::unique_ptr<Json>> own_documents_;
   std::map<std::string, Documents> nodes_;
@@ -359,6 +377,14 @@ bool probe(const std::string& path) {
 std::unique_ptr<Reader> open(const std::string& path) {
   try {
     return TreeReader(open_store(path), path).read();
+  } catch (Error& error) {
+    throw error.in(path);
+  }
+}
+
+Hierarchy describe(const std::string& path) {
+  try {
+    return TreeReader(open_store(path), path).describe();
   } catch (Error& error) {
     throw error.in(path);
   }

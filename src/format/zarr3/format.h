@@ -10,6 +10,8 @@ namespace chunkwise::zarr3 {
 
 bool probe(const std::string& path);
 std::unique_ptr<Reader> open(const std::string& path);
+/// Of arrays of many chunks only some are looked at: what is said of stored ones is an estimate.
+Hierarchy describe(const std::string& path);
 void adapt(Hierarchy& tree, AdaptReport& report);
 void check(const Hierarchy& tree);
 std::unique_ptr<Writer> create(const std::string& path, const Hierarchy& tree);

@@ -7,6 +7,7 @@
 #include "array/json_attributes.h"
 #include "array/json_fields.h"
 #include "array/object_chunks.h"
+#include "array/sampled_chunks.h"
 #include "array/zarr_adapt.h"
 #include "array/zarr_hints.h"
 #include "array/zarr_tree.h"
@@ -53,6 +54,19 @@ class TreeReader {
   TreeReader(std::shared_ptr<Store> store, std::string path) : store_(std::move(store)), path_(std::move(path)) {}
 
   std::unique_ptr<Reader> read() {
+    read_tree();
+    return make_object_reader(store_, std::move(tree_), std::move(chunks_));
+  }
+
+  /// Without a list of the chunks where there are many.
+  Hierarchy describe() {
+    samples_ = true;
+    read_tree();
+    return std::move(tree_);
+  }
+
+ private:
+  void read_tree() {
     tree_.format = "zarr3";
     auto root = read_metadata(*store_, std::string(kDocument));
     if (!root) throw Error(Code::corrupt, "the store has no zarr.json");
@@ -69,10 +83,8 @@ class TreeReader {
     complete_tree(tree_);
     hints_.apply(tree_);
     collect_dimensions(tree_);
-    return make_object_reader(store_, std::move(tree_), std::move(chunks_));
   }
 
- private:
   void read_hints(const Json& root) {
     const Json* consolidated = alone_ ? nullptr : find_object(root, "consolidated_metadata");
     const Json* hints = alone_                    ? find_member(root, kArrayHintsMember)
@@ -99,19 +111,13 @@ class TreeReader {
   }
 
   void walk_members() {
-    walk_prefixes(*store_, [this](const std::string& prefix, const std::vector<Store::Entry>& children) {
+    walk_prefixes(*store_, [this](const std::string& prefix) {
       if (prefix.empty()) return true;
-      const bool has_document = std::any_of(children.begin(), children.end(), [](const Store::Entry& child) {
-        return !child.is_prefix && child.name == kDocument;
-      });
-      if (!has_document) {
-        // A node of Zarr v2 is none of ours; anything else may hold nodes of an implied group.
-        return std::none_of(children.begin(), children.end(), [](const Store::Entry& child) {
-          return child.name == ".zarray" || child.name == ".zgroup";
-        });
-      }
       const auto document = read_metadata(*store_, metadata_key(prefix, kDocument));
-      if (!document) return false;
+      // A node of Zarr v2 is none of ours; anything else may hold nodes of an implied group.
+      if (!document)
+        return !store_->size_bytes(metadata_key(prefix, ".zarray")) &&
+               !store_->size_bytes(metadata_key(prefix, ".zgroup"));
       add_node(prefix, *document);
       return !is_array(*document);
     });
@@ -162,7 +168,12 @@ class TreeReader {
     keys.prefix = node.empty() ? "" : node + "/";
     keys.marked = !parsed.native.v2_keys;
     keys.separator = parsed.native.separator == 0 ? '/' : parsed.native.separator;
-    chunks_[path] = parsed.has_keys ? find_chunks(store_, keys, meta) : ObjectChunks{keys, nullptr};
+    const ChunkGrid objects(meta.shape, meta.unit());
+    if (parsed.has_keys && samples_ && is_worth_sampling(objects)) {
+      take_estimate(sample_chunks(*store_, keys, objects), meta);
+    } else {
+      chunks_[path] = parsed.has_keys ? find_chunks(store_, keys, meta) : ObjectChunks{keys, nullptr};
+    }
     const Json* fill = hints_.fill(hint_path);
     const bool is_zero = std::all_of(meta.fill.begin(), meta.fill.end(), [](std::byte b) { return b == std::byte{0}; });
     if (fill != nullptr && fill->is_null() && is_zero) meta.fill.clear();
@@ -199,6 +210,7 @@ class TreeReader {
 
   std::shared_ptr<Store> store_;
   std::string path_;
+  bool samples_ = false;
   bool alone_ = false;
   HintsRead hints_;
   Hierarchy tree_;
@@ -214,6 +226,14 @@ bool probe(const std::string& path) {
 std::unique_ptr<Reader> open(const std::string& path) {
   try {
     return TreeReader(open_store(path), path).read();
+  } catch (Error& error) {
+    throw error.in(path);
+  }
+}
+
+Hierarchy describe(const std::string& path) {
+  try {
+    return TreeReader(open_store(path), path).describe();
   } catch (Error& error) {
     throw error.in(path);
   }
