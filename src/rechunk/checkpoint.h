@@ -21,9 +21,10 @@ struct CheckpointPolicy {
   /// Due after this time, or after this share of the work, whichever comes first.
   double interval_s = 2;
   double share = 1.0 / 32;
-  /// At least this many times as long as the last checkpoint took lies between two. Syncing is not lost time: what is
-  /// on the disk now need not go there at the end.
-  double rest = 1;
+  /// At least this many times as long as the last checkpoint took lies between two. A kill loses at most what was done
+  /// in that time and in another checkpoint. Syncing is not lost time: what is on the disk now need not go there at the
+  /// end.
+  double rest = 0.25;
   /// Due at once when so many chunks wait to be entered, which bounds the memory they take.
   std::uint64_t n_pending = 64u << 10;
 };

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 #include "base/sizes.h"
@@ -13,21 +12,86 @@
 namespace chunkwise::hdf5 {
 namespace {
 
-// Measured with 1.10.8: a look-up of a chunk that is not stored fails, and making up the error takes its time; asking
-// for the i-th stored chunk walks the index up to it.
-constexpr double kLookupSeconds = 3e-6;
-constexpr double kListSeconds = 30e-9;
+// A look-up of a chunk that is not stored fails, and making up the error takes its time.
+constexpr double kFoundSeconds = 1e-6;
+constexpr double kNotStoredSeconds = 3e-6;
 constexpr double kMaxSeconds = 1800;
 
-double walking_seconds(Index n_chunks) {
-  return static_cast<double>(n_chunks) * kLookupSeconds;
-}
-
-double listing_seconds(Index n_stored) {
-  return static_cast<double>(n_stored) * static_cast<double>(n_stored) * kListSeconds;
+double walking_seconds(Index n_stored, Index n_chunks) {
+  return static_cast<double>(n_stored) * kFoundSeconds +
+         static_cast<double>(std::max<Index>(n_chunks - n_stored, 0)) * kNotStoredSeconds;
 }
 
 using Offset = std::array<hsize_t, kMaxRank>;
+
+/// Collects the numbers of stored chunks as the library lists them. A damaged index may list chunks outside the grid,
+/// or one twice.
+class Listing {
+ public:
+  explicit Listing(const ArrayMeta& meta) : chunk_(meta.chunk), grid_(meta.grid()) {}
+  void add(const hsize_t* offset) {
+    Shape coords = Shape::filled(chunk_.rank(), 0);
+    for (int axis = 0; axis < chunk_.rank(); ++axis) {
+      coords[axis] = static_cast<Index>(offset[axis]) / chunk_[axis];
+      if (coords[axis] < 0 || coords[axis] >= grid_.counts()[axis]) return;
+    }
+    ids_.push_back(linear(grid_.id(coords)));
+  }
+  /// Ascending, each once.
+  std::vector<Index> take() {
+    std::sort(ids_.begin(), ids_.end());
+    ids_.erase(std::unique(ids_.begin(), ids_.end()), ids_.end());
+    return std::move(ids_);
+  }
+
+ private:
+  Shape chunk_;
+  ChunkGrid grid_;
+  std::vector<Index> ids_;
+};
+
+#if H5_VERSION_GE(1, 14, 0)
+
+/// One pass over the index.
+double listing_seconds(Index n_stored) {
+  constexpr double kChunkSeconds = 0.4e-6;
+  return static_cast<double>(n_stored) * (kChunkSeconds + kFoundSeconds);
+}
+
+int add_listed(const hsize_t* offset, unsigned, haddr_t, hsize_t, void* listing) noexcept {
+  try {
+    static_cast<Listing*>(listing)->add(offset);
+    return H5_ITER_CONT;
+  } catch (...) {
+    return H5_ITER_ERROR;
+  }
+}
+
+void list_chunks(const Lock& lock, hid_t dataset, Index, const std::string& what, Listing& listing) {
+  checked(lock, H5Dchunk_iter(dataset, H5P_DEFAULT, add_listed, &listing), what);
+}
+
+#else
+
+/// Asking for the i-th stored chunk walks the index up to it. Measured with 1.10.8.
+double listing_seconds(Index n_stored) {
+  constexpr double kStepSeconds = 30e-9;
+  const auto n = static_cast<double>(n_stored);
+  return n * (n * kStepSeconds + kFoundSeconds);
+}
+
+void list_chunks(const Lock& lock, hid_t dataset, Index n_stored, const std::string& what, Listing& listing) {
+  const Hid space = owned(lock, H5Dget_space(dataset), what);
+  for (Index i = 0; i < n_stored; ++i) {
+    Offset offset{};
+    checked(lock,
+            H5Dget_chunk_info(dataset, space.get(), static_cast<hsize_t>(i), offset.data(), nullptr, nullptr, nullptr),
+            what);
+    listing.add(offset.data());
+  }
+}
+
+#endif
 
 struct Walker {
   const Lock& lock;
@@ -114,41 +178,21 @@ ChunkTable::ChunkTable(const Lock& lock, File& file, hid_t dataset, const ArrayM
   const Index n_indexed = count_chunks(lock, dataset, meta);
   if (n_indexed == 0) return;
   const bool may_list = lists_true_coordinates(meta);
-  const double walk_seconds = walking_seconds(grid.n_chunks());
+  const double walk_seconds = walking_seconds(n_indexed, grid.n_chunks());
   const double list_seconds = listing_seconds(n_indexed);
   if (walk_seconds > kMaxSeconds && (list_seconds > kMaxSeconds || !may_list)) {
     throw Error(Code::unsupported, fmt::format("{} has a grid of {} chunks, {} of them stored: too many to look up",
                                                meta.path, format_count(grid.n_chunks()), format_count(n_indexed)));
   }
   if (may_list && list_seconds < walk_seconds) {
-    const std::string what = fmt::format("cannot list the stored chunks of {}", meta.path);
-    const Hid space = owned(lock, H5Dget_space(dataset), what);
-    for (Index i = 0; i < n_indexed; ++i) {
+    Listing listing(meta);
+    list_chunks(lock, dataset, n_indexed, fmt::format("cannot list the stored chunks of {}", meta.path), listing);
+    for (const Index id : listing.take()) {
+      const Shape origin = grid.full_box(ChunkId{id}).origin;
       Offset offset{};
-      checked(
-          lock,
-          H5Dget_chunk_info(dataset, space.get(), static_cast<hsize_t>(i), offset.data(), nullptr, nullptr, nullptr),
-          what);
-      Shape coords = Shape::filled(rank, 0);
-      bool inside = true;
-      for (int axis = 0; axis < rank; ++axis) {
-        coords[axis] = static_cast<Index>(offset[static_cast<std::size_t>(axis)]) / meta.chunk[axis];
-        inside = inside && coords[axis] >= 0 && coords[axis] < grid.counts()[axis];
-      }
-      if (inside) add(linear(grid.id(coords)), walker.ask(offset));
+      std::copy(origin.begin(), origin.end(), offset.begin());
+      add(id, walker.ask(offset));
     }
-    std::vector<std::size_t> order(ids_.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return ids_[a] < ids_[b]; });
-    std::vector<Entry> entries;
-    std::vector<Index> ids;
-    for (const std::size_t i : order) {
-      if (!ids.empty() && ids.back() == ids_[i]) continue;  // a damaged index may list a chunk twice
-      entries.push_back(entries_[i]);
-      ids.push_back(ids_[i]);
-    }
-    entries_ = std::move(entries);
-    ids_ = std::move(ids);
     check_count(n_indexed, meta);
     return;
   }
@@ -171,7 +215,7 @@ ChunkTable::ChunkTable(const Lock& lock, File& file, hid_t dataset, const ArrayM
 }
 
 double ChunkTable::expected_seconds(Index n_stored, Index n_chunks) {
-  return std::min(walking_seconds(n_chunks), listing_seconds(n_stored));
+  return std::min(walking_seconds(n_stored, n_chunks), listing_seconds(n_stored));
 }
 
 std::string ChunkTable::to_bytes() const {
