@@ -108,7 +108,9 @@ class ChunkSource final : public ArraySource {
 class ChunkSink final : public ArraySink {
  public:
   explicit ChunkSink(Chunks& chunks) : ArraySink(chunks.meta), chunks_(chunks) {}
-  void write(ChunkId id, const EncodedChunk& chunk) override { chunks_.encoded[linear(id)] = as_text(chunk.bytes); }
+  void write(ChunkId id, const EncodedChunk& chunk) override {
+    if (!chunk.absent) chunks_.encoded[linear(id)] = as_text(chunk.bytes);
+  }
 
  private:
   Chunks& chunks_;
