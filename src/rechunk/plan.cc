@@ -185,10 +185,9 @@ Needs needs_of(const ArrayMeta& source, const ArrayMeta& target, ArrayPlan& plan
   plan.source_chunk = source.chunk;
   // Nothing to move: no elements, or none ever written and both sides read them alike.
   const bool by_format = source.dtype.refers && target.dtype.refers;
-  const bool same_fill =
-      by_format || (source.dtype.is_varying()
-                        ? source.fill == target.fill
-                        : fill_as(source, target) == fill_in_order(target, target.layout.byte_order));
+  const bool same_fill = by_format || (source.dtype.is_varying() ? source.fill == target.fill
+                                                                 : fill_as(source, target) ==
+                                                                       fill_in_order(target, target.layout.byte_order));
   const bool empty =
       product(target.shape) == 0 || target.storage == Storage::virtual_ || (source.n_stored_chunks == 0 && same_fill);
   if (!empty && by_format) {

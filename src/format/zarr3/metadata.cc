@@ -139,6 +139,7 @@ class ArrayParser {
     if (!meta_.unsupported.empty()) return;
     if (!meta_.codecs.empty()) return refuse(fmt::format("codec {} before shards", quote_name(meta_.codecs[0].name)));
     if (meta_.shards.size() == kMostShardLevels) return refuse("shards inside shards, many times over");
+    if (!meta_.pads_edges) return refuse("shards that are shorter at the end of an axis");
     ShardLevel level;
     level.shape = meta_.chunk;
     level.index_axes = meta_.layout.axes;
@@ -159,8 +160,8 @@ class ArrayParser {
     if (const Json* location = find_member(*codec.configuration, "index_location")) {
       level.index_at_start = is_value(*location, "start");
       if (!level.index_at_start && !is_value(*location, "end")) {
-        throw Error(Code::corrupt, fmt::format("'{}.index_location' is {}, neither 'start' nor 'end'", what,
-                                               quote(*location)));
+        throw Error(Code::corrupt,
+                    fmt::format("'{}.index_location' is {}, neither 'start' nor 'end'", what, quote(*location)));
       }
     }
     parse_index_codecs(need_configuration(codec, what, "index_codecs"), what + ".index_codecs", level);
