@@ -58,8 +58,8 @@ class ElementSink {
   /// Stores a whole chunk, clipped at the end of the array: its elements in C order. Throws Error{budget} if the memory
   /// does not suffice, Error{io}, Error{unsupported} for an element the format cannot store.
   virtual void write(ChunkId id, std::span<const ElementView> elements) = 0;
-  /// Instead of write() for a chunk that reads as fill without being stored.
-  virtual void skip(ChunkId /*id*/) {}
+  /// A chunk that reads as fill and is not stored. Every chunk is either written or left out.
+  virtual void leave_out(ChunkId /*id*/) {}
 };
 
 }  // namespace chunkwise

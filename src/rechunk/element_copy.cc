@@ -224,7 +224,7 @@ ElementCopy copy_elements(const Reader& reader, const ArrayMeta& source, Writer&
       return std::none_of(sources.begin(), sources.end(), [&](ChunkId chunk) { return from->is_written(chunk); });
     };
     const bool is_fill = all_are(target_fill) || (source.fill == target.fill && all_are(fill) && stays_unwritten());
-    is_fill ? to->skip(id) : to->write(id, elements);
+    is_fill ? to->leave_out(id) : to->write(id, elements);
     if (is_sampled(grid, id)) copy.proofs.push_back({id, hash_of(elements), is_fill});
     if (work.done)
       work.done(!is_fill, is_fill ? 0 : bytes_of(elements), elements.size() * std::uint64_t{target.dtype.bytes});

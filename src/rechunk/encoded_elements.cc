@@ -120,6 +120,8 @@ class EncodedElementSink final : public ElementSink {
         most_bytes_(most_bytes),
         chain_(chunks_->meta().codecs, chunks_->meta().dtype.codec_bytes()) {}
 
+  void leave_out(ChunkId id) override { chunks_->write(id, {{}, 0, true}); }
+
   void write(ChunkId id, std::span<const ElementView> elements) override {
     const ArrayMeta& meta = chunks_->meta();
     const ChunkGrid& grid = chunks_->grid();
@@ -141,7 +143,6 @@ class EncodedElementSink final : public ElementSink {
     }
   }
 
-  void skip(ChunkId id) override { chunks_->write(id, {{}, 0, true}); }
 
  private:
   /// Puts the elements in stored order; what lies past the end of the array is fill.

@@ -191,7 +191,9 @@ void apply_layout(const LayoutRequest& request, Hierarchy& tree, std::vector<std
     }
     if (codecs[i] != nullptr) apply_codecs(*codecs[i], meta, notes);
     fit_codecs(before, codecs[i] != nullptr && codecs[i]->codecs, meta);
-    set_shards(shards[i], before, meta, notes);
+    const bool has_lengths =
+        std::any_of(chunks[i].begin(), chunks[i].end(), [](const ChunkSpec* spec) { return !spec->lengths.empty(); });
+    set_shards(shards[i], has_lengths, before, meta, notes);
   }
 }
 

@@ -56,6 +56,16 @@ std::optional<Error> refusal(const ArrayMeta& meta, const Shape& shard, bool are
   return std::nullopt;
 }
 
+/// The shards there are, in whole chunks.
+Shape nearest(const ArrayMeta& meta) {
+  Shape shard = meta.unit();
+  for (int axis = 0; axis < shard.rank(); ++axis) {
+    const Index chunk = meta.chunk[axis];
+    shard[axis] = std::max<Index>(1, (shard[axis] + chunk / 2) / chunk) * chunk;
+  }
+  return shard;
+}
+
 ShardLevel level_of(const ArrayMeta& before, const Shape& shape) {
   ShardLevel level;
   if (before.shards.empty())
@@ -134,12 +144,18 @@ void apply_shards(const ChunkSpec& spec, const ArrayMeta& before, ArrayMeta& met
 
 }  // namespace
 
-void set_shards(const std::vector<const ChunkSpec*>& specs, const ArrayMeta& before, ArrayMeta& meta,
-                std::vector<std::string>& notes) {
+void set_shards(const std::vector<const ChunkSpec*>& specs, bool chunk_lengths_given, const ArrayMeta& before,
+                ArrayMeta& meta, std::vector<std::string>& notes) {
   for (const ChunkSpec* spec : specs) apply_shards(*spec, before, meta, notes);
   if (meta.storage != Storage::chunked) meta.shards.clear();
   if (meta.shards.empty()) return;
-  if (auto error = refusal(meta, meta.unit(), meta.shards == before.shards)) throw std::move(*error);
+  const bool are_kept = meta.shards == before.shards;
+  auto error = refusal(meta, meta.unit(), are_kept);
+  if (!error) return;
+  if (!are_kept || chunk_lengths_given) throw std::move(*error);
+  meta.shards.front().shape = nearest(meta);
+  notes.push_back(fmt::format("{}: its shards of {} become {}, whole chunks of {}", meta.path, to_string(before.unit()),
+                              to_string(meta.unit()), to_string(meta.chunk)));
 }
 
 }  // namespace chunkwise

@@ -186,6 +186,48 @@ TEST_CASE("A shard that is damaged is never taken for an absent one") {
   REQUIRE_ERROR(find_chunks(open_directory_store(scratch.path()), kKeys, found), Code::corrupt, "v/c/0/0");
 }
 
+TEST_CASE("Whatever the bytes of a shard are, reading it ends, inside the shard or with an error") {
+  const ScratchDirectory scratch;
+  ArrayMeta meta = sharded();
+  meta.shards[0].index_codecs.clear();  // nothing but the checks stands between the bytes and the reader
+  {
+    const auto writer = writer_of(scratch.path(), meta);
+    const auto sink = writer->open_array("/v");
+    for (Index i = 0; i < sink->grid().n_chunks(); ++i) write(*sink, ChunkId{i}, i % 5 == 0);
+  }
+  const std::string key = scratch / "v/c/0/0";
+  const std::string whole = read_file(key);
+  const std::vector<ChunkId> ids = meta.grid().overlapping({{0, 0}, {4, 9}});
+  std::mt19937 random(11);
+  int n_errors = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string content = whole;
+    for (int n = 1 + static_cast<int>(random() % 4); n > 0; --n) {
+      const std::size_t at = random() % content.size();
+      content[at] = static_cast<char>(random() % 3 == 0 ? 0xff : random());
+    }
+    if (random() % 4 == 0) content.resize(random() % content.size());
+    write_file(key, content);
+    const auto source = source_of(scratch.path(), meta);
+    try {
+      ReadBatch batch;
+      source->read(ids, batch);
+      for (std::size_t i = 0; i < ids.size(); ++i) {
+        const ChunkRef ref = source->locate(ids[i]);
+        const auto* stored = std::get_if<StoredAt>(&ref);
+        REQUIRE((stored == nullptr) == batch.chunks[i].absent);
+        if (stored == nullptr) continue;
+        REQUIRE(stored->offset_bytes + stored->length_bytes <= content.size());
+        REQUIRE(as_text(batch.chunks[i].bytes) == content.substr(stored->offset_bytes, stored->length_bytes));
+      }
+    } catch (const Error& error) {
+      REQUIRE(error.code() == Code::corrupt);
+      ++n_errors;
+    }
+  }
+  CHECK(n_errors > 1000);
+}
+
 TEST_CASE("Shards inside shards are read through both indexes") {
   const ScratchDirectory scratch;
   ArrayMeta meta;

@@ -241,6 +241,12 @@ TEST_CASE("shards: kept, taken away, and refused where they do not fit") {
   apply_shards(other, {"/T:time/100"}, {"/T:time/20"});
   CHECK(other.arrays[1].meta.unit() == Shape{100, 10, 8});
   CHECK(other.arrays[1].meta.shards[0].index_at_start);
+  Hierarchy by_size = t;
+  const auto notes = apply_shards(by_size, {}, {"/T:9KiB"});
+  CHECK(by_size.arrays[1].meta.chunk == Shape{33, 6, 10});
+  CHECK(by_size.arrays[1].meta.unit() == Shape{66, 12, 10});
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0] == "/T: its shards of 50 x 10 x 8 become 66 x 12 x 10, whole chunks of 33 x 6 x 10");
   Hierarchy without = t;
   apply_shards(without, {"none"});
   CHECK(without.arrays[1].meta.shards.empty());
