@@ -53,7 +53,7 @@ bool read_quoted_number(const std::string& text, const DType& dtype, MutableByte
   if (text.empty() || text.size() > 64) return false;
   try {
     const Json number = parse_json(text);
-    return number.is_number() && element_from_json(number, dtype, Rounding::nearest, out);
+    return to_double(number) && element_from_json(number, dtype, Rounding::nearest, out);
   } catch (const Error&) {
     return false;
   }

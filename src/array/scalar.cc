@@ -1,5 +1,7 @@
 #include "array/scalar.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -145,13 +147,16 @@ bool element_from_json(const Json& value, const DType& dtype, Rounding rounding,
       return whole && store_integer(*whole, dtype, out);
     }
     case DType::Kind::float_: {
-      if (!value.is_number()) return false;
-      const double number = value.get<double>();
+      const auto nearest = to_double(value);
+      if (!nearest) return false;
+      const double number = *nearest;
       if (value.is_number_integer() && rounding == Rounding::exact) {
         const auto whole = to_whole(value);
         if (std::abs(number) >= 0x1p64 || static_cast<std::uint64_t>(std::abs(number)) != whole->magnitude)
           return false;
       }
+      if (value.is_binary() && rounding == Rounding::exact && dump_json(value) != fmt::format("{:.0f}", number))
+        return false;
       return store_float(number, dtype, rounding, out);
     }
     default:

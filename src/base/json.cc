@@ -61,6 +61,22 @@ void append_utf8(std::string& out, std::uint32_t code_point) {
   }
 }
 
+double nearest_double(std::string_view number) {
+  double value = 0;
+  if (std::from_chars(number.data(), number.data() + number.size(), value).ec == std::errc()) return value;
+  // Too large or too small for a double: infinity, or zero or a subnormal. Rare, hence not quick.
+  std::istringstream in{std::string(number)};
+  in.imbue(std::locale::classic());
+  in >> value;
+  if (in.fail() && value != 0) return std::copysign(std::numeric_limits<double>::infinity(), value);
+  return value;
+}
+
+std::string_view digits_of(const Json& long_integer) {
+  const auto& bytes = long_integer.get_binary();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {
@@ -281,19 +297,8 @@ class Parser {
       std::uint64_t value = 0;
       if (std::from_chars(first, last, value).ec == std::errc()) return Json(value);
     }
-    double value = 0;
-    if (std::from_chars(first, last, value).ec == std::errc()) return Json(value);
-    return Json(out_of_range(std::string(first, last)));
-  }
-
-  // A number too large or too small for a double: infinity, or zero or a subnormal. Rare, hence not quick.
-  static double out_of_range(const std::string& number) {
-    std::istringstream in(number);
-    in.imbue(std::locale::classic());
-    double value = 0;
-    in >> value;
-    if (in.fail() && value != 0) return std::copysign(std::numeric_limits<double>::infinity(), value);
-    return value;
+    if (integral) return Json::binary(std::vector<std::uint8_t>(first, last));
+    return Json(nearest_double({first, last}));
   }
 
   std::string_view text_;
@@ -372,6 +377,8 @@ class Writer {
         open_.push_back({&json, json.cbegin()});
         return;
       case Json::value_t::binary:
+        out_ += digits_of(json);
+        return;
       case Json::value_t::discarded:
         break;
     }
@@ -427,6 +434,12 @@ Json parse_json(std::string_view text) {
 
 std::string dump_json(const Json& value, int indent) {
   return Writer(indent).document(value);
+}
+
+std::optional<double> to_double(const Json& value) {
+  if (value.is_binary()) return nearest_double(digits_of(value));
+  if (value.is_number()) return value.get<double>();
+  return std::nullopt;
 }
 
 }  // namespace chunkwise

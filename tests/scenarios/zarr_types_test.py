@@ -379,8 +379,8 @@ def test_spellings_of_v3(t):
 
 
 def test_attributes_are_kept(t):
-    """Their text: integers, 1 beside 1.0, bare NaN, order, nesting; what OME-NGFF and GeoZarr keep there."""
-    text = '''{"exact": 9007199254740993,
+    """Their text: long integers, 1 beside 1.0, bare NaN, order, nesting; what OME-NGFF and GeoZarr keep there."""
+    text = '''{"long": 123456789012345678901234567890, "minus": -18446744073709551617, "exact": 9007199254740993,
       "one": 1, "one float": 1.0, "small": 1e-300, "nan": NaN, "inf": [Infinity, -Infinity], "text": "NaN", "null": null,
       "yes": true, "mixed": [1, 2.5, "a", [], {}], "unsigned": 18446744073709551615, "ä": "漢字 \\u0000 \\ud83d\\ude00",
       "multiscales": [{"version": "0.4", "axes": [{"name": "y", "type": "space", "unit": "micrometer"}],
