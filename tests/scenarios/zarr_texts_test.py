@@ -250,7 +250,8 @@ def test_netcdf_and_back(t):
 def test_hdf5_and_back(t):
     with h5py.File(t / "s.h5", "w") as file:
         shape = (7, 5)
-        file.create_dataset("utf8", data=object_array(words(35), shape), dtype=h5py.string_dtype(), chunks=(3, 2),
+        texts = [w.replace("\0", "-") for w in words(35)]  # h5py writes no zero bytes
+        file.create_dataset("utf8", data=object_array(texts, shape), dtype=h5py.string_dtype(), chunks=(3, 2),
                             compression="gzip", shuffle=True)
         file.create_dataset("ascii", data=object_array(["a", "", "b"], (3,)), dtype=h5py.string_dtype("ascii"))
         file.create_dataset("fill", (10,), h5py.string_dtype(), chunks=(4,), fillvalue="n/a")
@@ -277,7 +278,7 @@ def test_hdf5_and_back(t):
                 t.equal("stored bytes of %s, none or some" % name, a[name].id.get_storage_size() > 0,
                         b[name].id.get_storage_size() > 0)
         group = zarr.open_group(t / (version + ".zarr"), mode="r")
-        t.equal("utf8 in " + version, words(35), [str(v) for v in np.ravel(group["utf8"][...])])
+        t.equal("utf8 in " + version, texts, [str(v) for v in np.ravel(group["utf8"][...])])
     t.refused("rechunk", t / "s.h5", t / "x.zarr", "--to", "zarr3", code=4, says=["/lists", "list of i2"])
 
 
