@@ -60,6 +60,11 @@ def write_zarr3(path, values, shape, chunks, dtype="string", **options):
     array.attrs["title"] = "texts"
 
 
+def plain(codecs):
+    """Without empty configurations, which may be there or not."""
+    return [(codec["name"], codec.get("configuration") or {}) for codec in codecs]
+
+
 def vlen(items):
     encoded = [v if isinstance(v, bytes) else v.encode() for v in items]
     return struct.pack("<I", len(encoded)) + b"".join(struct.pack("<I", len(v)) + v for v in encoded)
@@ -86,7 +91,8 @@ def test_version_3(t):
             t.equal("data type", "string", document["data_type"])
             t.equal("fill", "", document["fill_value"])
             if kept == "keep":
-                t.equal("codecs", json.loads((source / "zarr.json").read_text())["codecs"], document["codecs"])
+                t.equal("codecs", plain(json.loads((source / "zarr.json").read_text())["codecs"]),
+                        plain(document["codecs"]))
                 t.equal("chunks as they are", harness.tree_hash(source / "c"), harness.tree_hash(target / "c"))
 
 
