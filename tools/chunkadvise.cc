@@ -8,6 +8,7 @@
 #include "command_line.h"
 #include "model/policy.h"
 #include "report/advise_report.h"
+#include "store/local_path.h"
 
 namespace {
 
@@ -116,6 +117,7 @@ int run(int argc, char** argv) {
   app.add_flag("--json", json, "the report as JSON");
   app.add_flag("--explain", explain, "show the formula with the numbers put in");
   if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
+  request.path = local_path(request.path);
 
   if (!shape.empty()) request.shape = parse_shape(shape);
   if (!dims.empty()) request.dims = split_at_commas(dims);

@@ -18,6 +18,7 @@
 #include "base/sizes.h"
 #include "codec/registry.h"
 #include "command_line.h"
+#include "store/local_path.h"
 
 namespace {
 
@@ -192,6 +193,8 @@ int run(int argc, char** argv) {
   app.add_flag("-q", quiet, "print only errors");
   app.add_flag("--stats", request.stats, "then measure the machine, and show how near to its limit every stage was");
   if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
+  request.source = local_path(request.source);
+  request.target = local_path(request.target);
 
   if (!memory.empty()) {
     request.memory_bytes = parse_bytes(memory);

@@ -13,6 +13,7 @@
 #include "format/registry.h"
 #include "model/policy.h"
 #include "rechunk/select.h"
+#include "store/zip_store.h"
 
 namespace chunkwise {
 namespace {
@@ -344,7 +345,7 @@ Variable imagined_variable(const AdviseRequest& request) {
 /// Metadata of the arrays asked for, from the file.
 void collect_variables(const AdviseRequest& request, AdviseReport& report) {
   const FormatRow& format = detect_format(request.path);
-  report.is_directory = format.is_directory;
+  report.is_directory = format.is_directory && !is_zip_file(request.path);
   const Hierarchy tree = describe(format, request.path);
   report.format = tree.format;
   std::vector<std::size_t> wanted;
@@ -411,7 +412,8 @@ AdviseReport advise(const AdviseRequest& request) {
   }
   const bool wants_contiguous = std::any_of(question.candidates.begin(), question.candidates.end(),
                                             [](const Candidate& candidate) { return candidate.contiguous; });
-  if (report.is_directory && wants_contiguous) {
+  const FormatRow* const row = find_format(report.format);
+  if (row != nullptr && row->is_directory && wants_contiguous) {
     throw Error(Code::usage, fmt::format("{} has no contiguous layout", report.format), "give the candidate chunks");
   }
   question.placement = report.is_directory ? Placement::one_object : Placement::one_file;

@@ -21,6 +21,7 @@
 #include "rechunk/limits.h"
 #include "rechunk/select.h"
 #include "store/device_rate.h"
+#include "store/open_store.h"
 #include "store/staged.h"
 
 namespace chunkwise {
@@ -29,7 +30,7 @@ namespace {
 /// What libraries and the allocator will still take once work starts: thread pools, metadata caches, indexes.
 constexpr std::uint64_t kLibraries_bytes = 4u << 20;
 /// And the library of a source that is a file, which has hardly been used by then: its code and its metadata cache.
-constexpr std::uint64_t kSourceLibrary_bytes = 9u << 20;
+constexpr std::uint64_t kSourceLibrary_bytes = 13u << 20;
 /// A source chunk's address; a target chunk's place in the index that HDF5 builds, whose cache it bounds.
 constexpr std::uint64_t kBytesPerLocated = 32;
 constexpr std::uint64_t kBytesPerIndexed = 640;
@@ -37,6 +38,9 @@ constexpr std::uint64_t kMostIndex_bytes = 32u << 20;
 /// A target chunk that is done and not yet in the journal; a checkpoint comes when there are so many.
 constexpr std::uint64_t kBytesPerDone = 64;
 constexpr std::uint64_t kMostDone = 64u << 10;
+/// An entry of a zip file's directory without its key; what a key has besides the array's path.
+constexpr std::uint64_t kBytesPerZipEntry = 48;
+constexpr std::uint64_t kKeyBytes = 24;
 /// The metadata of an object while the target is made; a byte of an attribute as JSON, text and tree, or in HDF5's
 /// cache.
 constexpr std::uint64_t kFileArray_bytes = 48u << 10;
@@ -73,10 +77,12 @@ const FormatRow& target_format(const RechunkRequest& request, const LayoutReques
     notes.push_back(fmt::format("{} cannot be chunked, writing {}", from.summary, kin.summary));
     return kin;
   }
-  // ".zarr" stands for both versions: a source that is one of them keeps its version.
+  // ".zarr" and ".zip" stand for both versions: a source that is one of them keeps its version.
   std::filesystem::path target = request.target;
   if (!target.has_filename()) target = target.parent_path();
-  return from.is_directory && target.extension() == ".zarr" ? from : *by_suffix;
+  if (has_zip_name(request.target)) target = target.stem();
+  const bool names_version = target.extension() == ".zarr2" || target.extension() == ".zarr3";
+  return from.is_directory && by_suffix->is_directory && !names_version ? from : *by_suffix;
 }
 
 void refuse_same_place(const RechunkRequest& request) {
@@ -172,6 +178,17 @@ std::uint64_t planned_base_bytes(const std::vector<PlanInput>& inputs, const Hie
          kGroup_bytes * tree.groups.size() + (to_directory ? kJsonFactor : kFileFactor) * attributes;
 }
 
+/// The directory of a zip file, which is written last.
+std::uint64_t zip_directory_bytes(const std::vector<PlanInput>& inputs) {
+  std::uint64_t bytes = 0;
+  for (const PlanInput& input : inputs) {
+    if (input.source->n_stored_chunks == 0) continue;
+    const auto n_objects = ChunkGrid(input.target->shape, input.target->unit()).n_chunks();
+    bytes += static_cast<std::uint64_t>(n_objects) * (kBytesPerZipEntry + kKeyBytes + input.target->path.size());
+  }
+  return bytes;
+}
+
 std::uint64_t total_bytes(const Plan& plan) {
   std::uint64_t bytes = 0;
   for (const ArrayPlan& array : plan.arrays) bytes += array.decoded_bytes;
@@ -221,6 +238,9 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
   refuse_foreign_shards(layout, to);
   report.from_format = reader->tree().format;
   report.to_format = to.name;
+  if (request.resume && to.is_directory && !makes_directory(to, request.target))
+    throw Error(Code::unsupported, "--resume: a zip file cannot be continued once its writing was interrupted",
+                "leave --resume out, or write a directory and pack it afterwards");
   if (changes_nothing(request, reader->tree(), to)) {
     copy_as_is(request, reader->tree(), observer, stop, report);
     if (request.stats && !request.dry_run) measure_devices(request, report);
@@ -249,6 +269,8 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
   std::vector<std::string> layout_notes;
   apply_layout(layout, tree, layout_notes);
   to.check(tree);
+  for (const ArrayNode& node : tree.arrays)
+    if (node.meta.storage != Storage::virtual_) reader->find_elements(node.meta.path);
   if (observer.log)
     for (const std::string& note : layout_notes) observer.log(LogLevel::info, note);
   report.notes.insert(report.notes.end(), layout_notes.begin(), layout_notes.end());
@@ -265,6 +287,7 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
   PlanRequest plan_request;
   plan_request.memory_bytes = request.memory_bytes != 0 ? request.memory_bytes : available_memory_bytes() / 2;
   plan_request.base_bytes = planned_base_bytes(inputs, tree, from.is_directory, to.is_directory);
+  if (to.is_directory && !makes_directory(to, request.target)) plan_request.base_bytes += zip_directory_bytes(inputs);
   plan_request.n_threads =
       request.n_threads > 0 ? request.n_threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   plan_request.allows_loss = request.allow_loss;

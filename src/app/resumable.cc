@@ -83,7 +83,7 @@ void remove_stale(const UnfinishedTarget& found, const LogSink& log) {
 ResumableWork::ResumableWork(const RechunkRequest& request, const FormatRow& to, WorkIdentity identity,
                              const std::vector<ArrayMeta>& targets, const LogSink& log)
     : request_(request), to_(to) {
-  const TargetKind kind = to.is_directory ? TargetKind::directory : TargetKind::file;
+  const TargetKind kind = makes_directory(to, request.target) ? TargetKind::directory : TargetKind::file;
   done_ = std::make_unique<DoneChunks>(targets);
   const std::string unfinished = take_up(log, identity);
   staged_ = std::make_unique<StagedTarget>(request.target, kind, request.overwrite, unfinished);

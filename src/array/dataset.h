@@ -37,6 +37,9 @@ class Reader {
   virtual std::unique_ptr<ArraySource> open_array(const std::string& path) const = 0;
   /// Elements of any length, within so much memory. Null: they lie in encoded chunks, which everybody can decode.
   virtual std::unique_ptr<ElementSource> open_elements(const std::string& path, std::uint64_t most_bytes) const;
+  /// Throws Error{not_found} if elements of array `path` lie in other files than the dataset's own, and one of those is
+  /// not there. Reads no elements.
+  virtual void find_elements(const std::string& /*path*/) const {}
   /// Compares array `path` with that of a copy, element by element. Throws Error{mismatch}, Error{unsupported} where
   /// the format has no such elements.
   virtual void compare_elements(const std::string& path, const Reader& copy, const ElementWork& work) const;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/suggest.h"
 #include "codec/chain.h"
+#include "store/zip_store.h"
 
 namespace chunkwise {
 namespace {
@@ -29,6 +30,12 @@ class ObjectSource final : public ArraySource {
       if (size.bytes > max_stored_bytes_) {
         throw Error(Code::corrupt, fmt::format("the stored chunk has {} bytes where at most {} are due", size.bytes,
                                                max_stored_bytes_));
+      }
+      // Most codecs tell by themselves that something is missing; without codecs, only the size does.
+      if (size.bytes == 0 || (meta_.unsupported.empty() && meta_.codecs.empty() && size.bytes < decoded_bytes(id))) {
+        throw Error(Code::corrupt,
+                    fmt::format("the stored chunk has {} bytes where {} are due", size.bytes, decoded_bytes(id)),
+                    "the chunk is cut off; copy it again from its source");
       }
       return StoredAt{0, size.bytes, 0};
     } catch (Error& error) {
@@ -84,6 +91,11 @@ class ObjectSource final : public ArraySource {
     const std::string now = object ? fmt::format("has {} bytes", object->size_bytes()) : "is gone";
     throw Error(Code::corrupt, fmt::format("the stored chunk {}, {} bytes were there before", now, bytes.size()),
                 "something changes the dataset; wait until it is done");
+  }
+
+  std::uint64_t decoded_bytes(ChunkId id) const {
+    const Box box = meta_.pads_edges ? grid_.full_box(id) : grid_.box(id);
+    return static_cast<std::uint64_t>(product(box.shape)) * meta_.dtype.bytes;
   }
 
   std::string key_of(ChunkId id) const { return chunks_.keys.key(grid_.coords(id)); }
@@ -182,6 +194,7 @@ class ObjectWriter final : public Writer {
   }
 
   std::optional<std::string> checkpoint() override {
+    if (dynamic_cast<const Archive*>(store_.get()) != nullptr) return std::nullopt;
     // A chunk is found by its name, unless it lies in a shard without an index yet.
     std::string places = notes_->take();
     store_->sync();
@@ -190,6 +203,7 @@ class ObjectWriter final : public Writer {
 
   void finish() override {
     for (const auto& [key, content] : held_) store_->write(key, as_bytes(content));
+    if (auto* const archive = dynamic_cast<Archive*>(store_.get())) return archive->finish();
     store_->sync();
   }
 

@@ -78,7 +78,12 @@ class ChunkLister {
         std::vector<Index> some;
         store_.list_sizes(without_slash(prefix_of(folders[i], axis)), [&](const Store::SizedEntry& entry) {
           const auto index = parse_index(entry.name, counts_[axis]);
-          if (index && entry.is_prefix) some.push_back(folders[i] * counts_[axis] + *index);
+          if (!index) return;
+          // What stands in the place of a folder hides chunks; they are not absent.
+          if (!entry.is_prefix)
+            throw Error(Code::corrupt, "no directory of chunks, as is due, but something else")
+                .in(prefix_of(folders[i], axis) + std::string(entry.name));
+          some.push_back(folders[i] * counts_[axis] + *index);
         });
         const std::lock_guard lock(mutex);
         below.insert(below.end(), some.begin(), some.end());

@@ -10,6 +10,8 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "store/open_store.h"
+#include "store/store_key.h"
 
 namespace chunkwise {
 namespace {
@@ -90,7 +92,7 @@ void check_node_path(const std::string& path) {
     const std::string_view name = std::string_view(path).substr(begin, end - begin);
     if (name.empty() || name == "." || name == ".." || name.find('\0') != std::string_view::npos) {
       throw Error(Code::corrupt,
-                  fmt::format("consolidated metadata names a node '{}', which is no relative path", path));
+                  fmt::format("consolidated metadata names a node '{}', which is no relative path", shown_key(path)));
     }
     if (end == path.size()) return;
     begin = end + 1;
@@ -203,6 +205,7 @@ std::string store_name(const std::string& path) {
     directory = std::filesystem::weakly_canonical(std::filesystem::path(path), ignored);
     if (!directory.has_filename()) directory = directory.parent_path();
   }
+  if (has_zip_name(directory.string())) directory = directory.stem();
   if (directory.extension() == ".zarr") directory = directory.stem();
   const std::string name = directory.filename().string();
   return name.empty() || name == "." || name == ".." ? "array" : name;

@@ -136,6 +136,12 @@ CodecSpec jenkins_from_json(const Json& config) {
   return from_members(kJenkins, config);
 }
 
+Json jenkins_to_zarr2(const CodecSpec& spec, std::size_t) {
+  Json config = to_numcodecs(kJenkins, spec);
+  config["prefix"] = nullptr;
+  return config;
+}
+
 }  // namespace
 
 constexpr CodecRow kFletcher32Row{
@@ -217,7 +223,7 @@ constexpr CodecRow kJenkinsRow{
     .print = print_by<kJenkins>,
     .zarr2_id = kJenkins.zarr2_id,
     .from_zarr2 = jenkins_from_json,
-    .to_zarr2 = to_zarr2_by<kJenkins>,
+    .to_zarr2 = jenkins_to_zarr2,
     .zarr3_name = "numcodecs.jenkins_lookup3",
     .from_zarr3 = jenkins_from_json,
     .to_zarr3 = to_zarr3_by<kJenkins>,

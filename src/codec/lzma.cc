@@ -292,22 +292,21 @@ std::unique_ptr<Codec> bind(const CodecSpec& spec, std::size_t) {
 }
 
 CodecSpec from_json(const Json& config) {
+  const auto is_told = [&](const char* key) {
+    return config.is_object() && config.contains(key) && !config.at(key).is_null();
+  };
   CodecSpec spec = from_members(kLzma, config);
-  if (config.is_object() && config.contains(kFilters) && !config.at(kFilters).is_null()) {
-    spec.params[kFilters] = dump_json(config.at(kFilters));
-    spec.params.erase(kPreset.key);
-  }
+  if (is_told(kFilters)) spec.params[kFilters] = dump_json(config.at(kFilters));
+  if (is_told(kFilters) || !is_told(kPreset.member)) spec.params.erase(kPreset.key);
   bind(spec, 1);
   return spec;
 }
 
-// Filters and a preset exclude each other.
+// Filters and a preset exclude each other; neither need be told.
 void put_filters(const CodecSpec& spec, Json& config) {
-  config[kFilters] = nullptr;
   const std::string listed = spec.text(kFilters, "");
-  if (listed.empty()) return;
-  config[kFilters] = parse_json(listed);
-  config[kPreset.member] = nullptr;
+  config[kFilters] = listed.empty() ? Json() : parse_json(listed);
+  if (!spec.params.contains(kPreset.key)) config[kPreset.member] = nullptr;
 }
 
 Json to_zarr2(const CodecSpec& spec, std::size_t) {

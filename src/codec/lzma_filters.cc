@@ -23,6 +23,7 @@ std::uint32_t member(const Json& filter, const char* key, std::uint32_t otherwis
 
 LzmaFilter parse_filter(const Json& value) {
   if (!value.is_object()) throw Error(Code::corrupt, "codec 'lzma': a filter must be an object");
+  if (!value.contains("id")) throw Error(Code::corrupt, "codec 'lzma': a filter has no id");
   const auto id = static_cast<lzma_vli>(config_integer(value, "id", -1, {0, INT64_MAX}, "lzma"));
   LzmaFilter filter;
   filter.id = id;

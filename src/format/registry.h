@@ -16,7 +16,7 @@ struct FormatRow {
   /// Space separated, that choose this format for a target: ".nc .nc4". Of several rows with a suffix the first one is
   /// chosen, but a source of any of them keeps its format.
   std::string_view suffixes;
-  bool is_directory;  // the target is a directory
+  bool is_directory;  // the target is a directory, unless makes_directory() says otherwise
   bool has_shards;    // chunks may share objects, ArrayMeta::shards
   /// Where arrays have neither chunks nor codecs: the format that is written in its place when they are asked for.
   std::string_view chunked_kin;
@@ -34,7 +34,8 @@ struct FormatRow {
   void (*adapt)(Hierarchy& tree, AdaptReport& report);
   /// Throws Error{unsupported} if an array's chunks or codecs, after the user's request, cannot be stored.
   void (*check)(const Hierarchy& tree);
-  /// Creates the dataset at `path` (which must not exist, or be an empty directory). Holds no open references to tree.
+  /// Creates the dataset at `path`: in the empty directory that stands there, otherwise as a file, which must not
+  /// exist. Holds no open references to tree.
   std::unique_ptr<Writer> (*create)(const std::string& path, const Hierarchy& tree);
   /// Goes on with the unfinished dataset at `path`, which create() began for the same tree in a process that has ended
   /// at any moment: chunks written before a checkpoint are kept, all others may be written again. Null if the format's
@@ -52,7 +53,9 @@ const FormatRow& detect_format(const std::string& path);
 Hierarchy describe(const FormatRow& row, const std::string& path);
 /// By suffix; null if it tells nothing.
 const FormatRow* format_by_suffix(const std::string& path);
-/// True if the suffix of `path` is one of the format's.
+/// True if the suffix of `path` is one of the format's; of zip files also what stands before ".zip".
 bool has_suffix_of(const FormatRow& row, const std::string& path);
+/// True if a dataset of the format with this name is a directory, false if it is one file.
+bool makes_directory(const FormatRow& row, const std::string& path);
 
 }  // namespace chunkwise

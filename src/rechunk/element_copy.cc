@@ -13,6 +13,7 @@
 #include "rechunk/element_tile.h"
 #include "rechunk/encoded_elements.h"
 #include "rechunk/plan.h"
+#include "rechunk/shard_blocks.h"
 
 namespace chunkwise {
 namespace {
@@ -173,10 +174,11 @@ void for_each_tile(const ArrayMeta& target, const Shape& tile, std::uint64_t mos
                    const Work& work) {
   const ChunkGrid grid = target.grid();
   const ChunkGrid tiles(target.shape, tile);
+  TileOrder order(tiles, block_of(target, tile));
   Index most_elements = product(target.shape);
   std::vector<Box> todo;
-  for (Index i = 0; i < tiles.n_chunks(); ++i) {
-    todo.push_back(tiles.box(ChunkId{i}));
+  while (const auto step = order.next()) {
+    todo.push_back(tiles.box(step->tile));
     while (!todo.empty() && !stop.stop_requested()) {
       const Box box = todo.back();
       todo.pop_back();

@@ -376,15 +376,16 @@ class Execution {
   // ---- tasks ----
 
   using Task = std::function<void(Worker&)>;
+  using Tasks = std::deque<std::unique_ptr<Task>>;
 
   /// TBB says when and on which thread; what is to be done waits here, in order.
   template <typename Function>
-  void enqueue(Function&& function) {
+  void enqueue(Tasks& among, Function&& function) {
     auto task = std::make_unique<Task>(std::forward<Function>(function));
     {
       const std::lock_guard lock(state_mutex_);
       ++n_tasks_;
-      waiting_.push_back(std::move(task));
+      among.push_back(std::move(task));
     }
     hand_over(this);
     arena_.enqueue([this] { run_next_task(); });
@@ -394,9 +395,11 @@ class Execution {
     take_over(this);
     std::unique_ptr<Task> task;
     {
+      // What is finished is written first: it gives memory back, and is kept if the work is cut off.
       const std::lock_guard lock(state_mutex_);
-      task = std::move(waiting_.front());
-      waiting_.pop_front();
+      Tasks& tasks = to_write_.empty() ? to_decode_ : to_write_;
+      task = std::move(tasks.front());
+      tasks.pop_front();
     }
     if (!stop_.stop_requested()) {
       try {
@@ -414,7 +417,7 @@ class Execution {
     const std::size_t per_task = chunks_per_task(sources_[batch->array->index], batch->array->plan->source_chunk);
     for (std::size_t begin = 0; begin < batch->ids.size(); begin += per_task) {
       const std::size_t end = std::min(begin + per_task, batch->ids.size());
-      enqueue([this, batch, begin, end](Worker& worker) {
+      enqueue(to_decode_, [this, batch, begin, end](Worker& worker) {
         for (std::size_t i = begin; i < end && !stop_.stop_requested(); ++i)
           decode_chunk(*batch->tile, batch->ids[i], batch->data.chunks[i], worker);
         const Index n = static_cast<Index>(end - begin);
@@ -438,7 +441,7 @@ class Execution {
     for (std::size_t begin = 0; begin < ids.size(); begin += per_task) {
       std::vector<ChunkId> some(ids.begin() + static_cast<std::ptrdiff_t>(begin),
                                 ids.begin() + static_cast<std::ptrdiff_t>(std::min(begin + per_task, ids.size())));
-      enqueue([this, tile, some = std::move(some)](Worker& worker) {
+      enqueue(to_write_, [this, tile, some = std::move(some)](Worker& worker) {
         std::size_t n_written = 0;
         std::vector<ChunkProof> proofs;
         for (; n_written < some.size() && !stop_.stop_requested(); ++n_written)
@@ -451,7 +454,7 @@ class Execution {
   }
 
   void dispatch_copy(const std::shared_ptr<Batch>& batch) {
-    enqueue([this, batch](Worker& worker) {
+    enqueue(to_write_, [this, batch](Worker& worker) {
       const ArrayRun& array = *batch->array;
       const ChunkGrid& grid = array.sink->grid();
       const Clock::time_point begin = Clock::now();
@@ -550,7 +553,8 @@ class Execution {
   std::condition_variable state_changed_;
   int n_readers_ = 0;
   Index n_tasks_ = 0;
-  std::deque<std::unique_ptr<Task>> waiting_;
+  Tasks to_write_;
+  Tasks to_decode_;
   std::exception_ptr error_;
   StageTotals reader_totals_;
   ExecuteResult result_;

@@ -55,7 +55,7 @@ struct Plan {
   std::uint64_t tiles_bytes = 0;       // tiles in flight
   /// What turns out to be lost while elements are copied is told rather than refused.
   bool allows_loss = false;
-  std::uint64_t shards_bytes = 0;      // shards being written: where their chunks lie
+  std::uint64_t shards_bytes = 0;  // shards being written: where their chunks lie
 };
 
 struct PlanRequest {

@@ -113,14 +113,8 @@ double measure_read_rate(const std::string& path) {
 }
 
 double measure_write_rate(const std::string& folder) {
-  std::string name = folder;
-  posix::Descriptor fd(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
-  if (!fd) {
-    name = folder + "/.rechunk-rate-XXXXXX";
-    fd = posix::Descriptor(::mkostemp(name.data(), O_CLOEXEC));
-    if (!fd) posix::throw_io("create", name, errno);
-    static_cast<void>(::unlink(name.c_str()));
-  }
+  const std::string& name = folder;
+  const posix::Descriptor fd = posix::nameless_file(folder);
   Bytes block(static_cast<std::size_t>(kBlockBytes));
   // Bytes that no device can make less of.
   std::uint64_t state = 0x9e3779b97f4a7c15;

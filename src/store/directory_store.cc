@@ -20,6 +20,7 @@
 #include "base/sizes.h"
 #include "store/posix_file.h"
 #include "store/store.h"
+#include "store/store_key.h"
 
 namespace chunkwise {
 namespace {
@@ -76,23 +77,6 @@ struct stat status_of(int fd, const std::string& path) {
   return status;
 }
 
-void check_key(std::string_view key, const std::string& root) {
-  const auto fail = [&](const char* why) {
-    std::string shown(key);
-    std::replace(shown.begin(), shown.end(), '\0', '?');  // a message ends at a zero byte
-    throw Error(Code::corrupt, fmt::format("'{}' is not a key of a store: {}", shown, why)).in(root);
-  };
-  if (key.find('\0') != std::string_view::npos) fail("it contains a zero byte");
-  for (std::string_view rest = key;;) {
-    const std::size_t slash = rest.find('/');
-    const std::string_view part = rest.substr(0, slash);
-    if (part.empty()) fail("a part of it is empty");
-    if (part == "." || part == "..") fail("'.' and '..' are not allowed");
-    if (slash == std::string_view::npos) return;
-    rest.remove_prefix(slash + 1);
-  }
-}
-
 class DirectoryStore final : public Store {
  public:
   explicit DirectoryStore(std::string root) : root_(std::move(root)) {
@@ -104,7 +88,10 @@ class DirectoryStore final : public Store {
     const std::string path = path_of(key);
     // O_NONBLOCK: a named pipe must not make us wait.
     Descriptor fd = resolve(key, O_RDONLY | O_NONBLOCK, 0);
-    if (!fd) return nullptr;
+    if (!fd) {
+      refuse_dead_link(key);
+      return nullptr;
+    }
     const struct stat status = status_of(fd.get(), path);
     if (S_ISDIR(status.st_mode)) return nullptr;
     if (!S_ISREG(status.st_mode)) throw Error(Code::io, fmt::format("'{}' is not a regular file", path));
@@ -126,9 +113,13 @@ class DirectoryStore final : public Store {
   std::optional<std::uint64_t> size_bytes(std::string_view key) const override {
     check_key(key, root_);
     const Descriptor fd = resolve(key, O_PATH, 0);
-    if (!fd) return std::nullopt;
+    if (!fd) {
+      refuse_dead_link(key);
+      return std::nullopt;
+    }
     const struct stat status = status_of(fd.get(), path_of(key));
-    if (!S_ISREG(status.st_mode)) return std::nullopt;
+    if (S_ISDIR(status.st_mode)) return std::nullopt;
+    if (!S_ISREG(status.st_mode)) throw Error(Code::io, fmt::format("'{}' is not a regular file", path_of(key)));
     return static_cast<std::uint64_t>(status.st_size);
   }
 
@@ -193,6 +184,8 @@ class DirectoryStore final : public Store {
   Descriptor resolve(std::string_view key, int flags, mode_t mode) const;
   Descriptor resolve_and_look(const std::string& key, int flags, mode_t mode) const;
   void require_inside(int fd, const std::string& key) const;
+  [[noreturn]] void refuse_circle(std::string_view key) const;
+  void refuse_dead_link(std::string_view key) const;
   void make_prefixes(std::string_view key);
   template <typename Found>
   void for_each_name(std::string_view prefix, const Found& found) const;
@@ -225,6 +218,7 @@ Descriptor DirectoryStore::resolve(std::string_view key, int flags, mode_t mode)
         return resolve_and_look(name, flags, mode);
       default:
         if (means_absent(errno)) return {};
+        if (errno == ELOOP && (flags & O_NOFOLLOW) == 0) refuse_circle(key);
         posix::throw_io((flags & O_CREAT) != 0 ? "create" : "open", path_of(key), errno);
     }
   }
@@ -240,6 +234,7 @@ Descriptor DirectoryStore::resolve_and_look(const std::string& key, int flags, m
   const Descriptor place(::openat(root_fd(), looked_at.c_str(), O_PATH | O_CLOEXEC));
   if (!place) {
     if (means_absent(errno)) return {};
+    if (errno == ELOOP) refuse_circle(key);
     posix::throw_io("open", path_of(looked_at), errno);
   }
   require_inside(place.get(), looked_at);
@@ -279,6 +274,20 @@ void DirectoryStore::require_inside(int fd, const std::string& key) const {
               "open what the link points to, or copy it into the dataset");
 }
 
+void DirectoryStore::refuse_circle(std::string_view key) const {
+  throw Error(Code::unsupported, fmt::format("'{}' leads in a circle by symbolic links", shown_key(path_of(key))),
+              "remove the link that points back");
+}
+
+// Of a name that nothing was found under: a link that leads nowhere is not absent. What it stands for lies on a disk
+// that is not there, perhaps.
+void DirectoryStore::refuse_dead_link(std::string_view key) const {
+  const Descriptor fd = resolve(key, O_PATH | O_NOFOLLOW, 0);
+  if (!fd || !S_ISLNK(status_of(fd.get(), path_of(key)).st_mode)) return;
+  throw Error(Code::corrupt, fmt::format("'{}' is a symbolic link that leads nowhere", path_of(key)),
+              "bring back what it points to, or remove the link if that is gone for good");
+}
+
 void DirectoryStore::make_prefixes(std::string_view key) {
   if (root_fd() < 0) {
     if (::mkdir(root_.c_str(), 0777) != 0 && errno != EEXIST) posix::throw_io("create", root_, errno);
@@ -315,7 +324,10 @@ void DirectoryStore::for_each_name(std::string_view prefix, const Found& found) 
   if (!prefix.empty()) check_key(prefix, root_);
   const std::string path = path_of(prefix);
   Descriptor fd = resolve(prefix.empty() ? "." : prefix, O_RDONLY | O_DIRECTORY, 0);
-  if (!fd) return;
+  if (!fd) {
+    if (!prefix.empty()) refuse_dead_link(prefix);
+    return;
+  }
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(fd.get()), ::closedir);
   if (!directory) posix::throw_io("list", path, errno);
   const int folder = fd.release();
@@ -352,9 +364,9 @@ void DirectoryStore::list_sizes(std::string_view prefix, const std::function<voi
       posix::throw_io("examine", path_of(key), errno);
     }
     if (S_ISREG(status.st_mode)) return found({entry.d_name, false, static_cast<std::uint64_t>(status.st_size)});
-    // Links are followed only where that is allowed; what is neither object nor prefix is not listed.
+    // Links are followed only where that is allowed. What is no file is there all the same: reading it is an error.
     bool is_prefix = false;
-    if (!is_listed(entry, key, is_prefix)) return;
+    if (!is_listed(entry, key, is_prefix)) return found({entry.d_name, false, 0});
     if (is_prefix) return found({entry.d_name, true, 0});
     if (const auto size = size_bytes(key)) found({entry.d_name, false, *size});
   });

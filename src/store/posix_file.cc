@@ -1,6 +1,7 @@
 #include "store/posix_file.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,6 +49,16 @@ void Descriptor::close() {
 void throw_io(const std::string& action, const std::string& path, int error) {
   throw Error(Code::io, fmt::format("cannot {} '{}': {}", action, path, std::generic_category().message(error)),
               hint_for(error));
+}
+
+Descriptor nameless_file(const std::string& folder) {
+  Descriptor fd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (fd) return fd;
+  std::string name = folder + "/.rechunk-tmp-XXXXXX";
+  fd = Descriptor(::mkostemp(name.data(), O_CLOEXEC));
+  if (!fd) throw_io("create", name, errno);
+  static_cast<void>(::unlink(name.c_str()));
+  return fd;
 }
 
 void read_at(int fd, std::uint64_t offset, MutableByteView out, const std::string& path) {

@@ -37,6 +37,9 @@ class Descriptor {
 /// Throws Error{io}: "cannot <action> '<path>': <what the system says>", with a hint where one is known.
 [[noreturn]] void throw_io(const std::string& action, const std::string& path, int error);
 
+/// A file without a name in `folder`, gone when the descriptor is, for reading and writing. Throws Error{io}.
+Descriptor nameless_file(const std::string& folder);
+
 /// Fills `out` from this offset. Throws Error{corrupt} if the file ends before, Error{io}.
 void read_at(int fd, std::uint64_t offset, MutableByteView out, const std::string& path);
 

@@ -60,7 +60,10 @@ def test_virtual_with_a_missing_file(t):
     source = make_virtual(t.dir)
     (t / "v2.h5").unlink()
     t.rechunk(source, t / "copy.h5")
-    t.refused("rechunk", source, t / "o.h5", "-c", "/joined:4,5", code=3, says=("v2.h5", "/joined"))
+    for options in ([], ["--dry-run"]):
+        t.refused("rechunk", source, t / "o.h5", "-c", "/joined:4,5", *options, code=3, says=("v2.h5", "/joined"))
+        t.refused("rechunk", source, t / "o.zarr", "--exclude", "texts", "--exclude", "words", *options, code=3,
+                  says=("v2.h5", "/joined"))
 
 
 def make_external(folder):
@@ -87,7 +90,9 @@ def test_raw_files_come_into_the_file(t):
 def test_raw_file_missing(t):
     source = make_external(t / "in")
     os.remove(t / "in" / "b.raw")
-    t.refused("rechunk", source, t / "o.h5", code=3, says=("b.raw", "/x"))
+    for target in ("o.h5", "o.zarr"):
+        for options in ([], ["--dry-run"]):
+            t.refused("rechunk", source, t / target, *options, code=3, says=("b.raw", "/x"))
 
 
 if __name__ == "__main__":

@@ -341,6 +341,49 @@ def low_level_file(path):
         file.write(b"#!/bin/sh\necho a user block\n" + bytes(range(256)))
 
 
+def shared_messages(indexes, most_in_list=50):
+    """Equal spaces, types, fill values, filters and attributes stored once; `indexes`: their kinds and least bytes."""
+    def make(path):
+        p = h5p.create(h5p.FILE_CREATE)
+        LIBRARY.H5Pset_shared_mesg_nindexes(ctypes.c_int64(p.id), ctypes.c_uint(len(indexes)))
+        for i, (kinds, least) in enumerate(indexes):
+            LIBRARY.H5Pset_shared_mesg_index(ctypes.c_int64(p.id), ctypes.c_uint(i), ctypes.c_uint(kinds),
+                                             ctypes.c_uint(least))
+        LIBRARY.H5Pset_shared_mesg_phase_change(ctypes.c_int64(p.id), ctypes.c_uint(most_in_list),
+                                                ctypes.c_uint(most_in_list * 4 // 5))
+        h5f.create(str(path).encode(), h5f.ACC_TRUNC, p, h5p.create(h5p.FILE_ACCESS)).close()
+        point = np.dtype([("a", "i4"), ("b", "f8"), ("c", "S7")])
+        with h5py.File(path, "a", libver=OLD) as f:
+            f["named"] = point
+            for i in range(12):
+                d = f.create_dataset("d%d" % i, (20, 30 + i % 3), "i4", chunks=(5, 7), compression=1 + i % 2,
+                                     shuffle=True, fillvalue=i % 4, maxshape=(None, 30 + i % 3))
+                d[...] = np.arange(d.size).reshape(d.shape) + i
+                d.attrs["numbers"] = np.arange(12)
+                d.attrs["text"] = "hello " * (1 + i % 3)
+                d.attrs["texts"] = ["x", "yy", "zzz"]
+                d.attrs["own %d" % i] = i
+                c = f.create_dataset("c%d" % i, (10,), point, chunks=(3,))
+                c[...] = np.ones(10, point)
+                c.attrs["reference"] = d.ref
+                c.attrs["point"] = np.ones(3, point)
+            for i in range(3):
+                f.create_dataset("n%d" % i, (10,), dtype=f["named"])[...] = np.ones(10, point)
+                f.create_dataset("s%d" % i, (10,), h5py.string_dtype(), chunks=(4,))[...] = vlen_strings(10)
+                f.create_dataset("r%d" % i, (3,), h5py.ref_dtype)[...] = [f["d0"].ref] * 3
+                f.create_dataset("g%d" % i, (2,), h5py.regionref_dtype)[0] = f["d0"].regionref[2:4, 3:8]
+                f.create_dataset("v%d" % i, (3,), h5py.vlen_dtype("i2"))[0] = [1, 2, 3]
+                q = h5p.create(h5p.DATASET_CREATE)
+                q.set_chunk((7, 9))
+                q.set_deflate(3)
+                LIBRARY.H5Pset_chunk_opts(ctypes.c_int64(q.id), ctypes.c_uint(2))
+                h5d.create(f.id, b"raw edges %d" % i, h5t.STD_I32LE, h5s.create_simple((20, 20)), q)
+                f["raw edges %d" % i][...] = i
+                f["group %d/x" % i] = np.arange(5.0)
+                f["group %d" % i].attrs["numbers"] = np.arange(12)
+    return make
+
+
 def latest(path):
     with new(path, libver=("v110", "v110"), track_order=True) as f:
         f.create_dataset("array index", (50, 50), "i4", chunks=(7, 9), maxshape=(None, 50))[...] = 5
@@ -444,6 +487,10 @@ FILES = {
     "aggregate": file_properties("aggregate", False), "page": file_properties("page", True, 8192),
     "free space": file_properties("fsm", True), "no strategy": file_properties("none", False),
     "page latest": file_properties("page", False, 4096, ("v110", "v110")),
-    "low level": low_level_file, "latest": latest, "virtual": virtual,
+    "low level": low_level_file, "shared spaces": shared_messages([(2, 10)]), "shared types": shared_messages([(8, 10)]),
+    "shared fills": shared_messages([(0x20, 5)]), "shared filters": shared_messages([(0x800, 5)]),
+    "shared attributes": shared_messages([(0x1000, 20)]), "all shared": shared_messages([(0x182a, 0)]),
+    "all shared in trees": shared_messages([(2, 10), (8, 10), (0x20, 5), (0x800, 5), (0x1000, 20)], 0),
+    "latest": latest, "virtual": virtual,
     "nc types": nc_types, "nc model": nc_model, "nc plain hdf5": nc_plain_hdf5,
 }

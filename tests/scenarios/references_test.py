@@ -4,7 +4,7 @@ import ctypes
 
 import h5py
 import numpy as np
-from h5py import h5d, h5p, h5s, h5t
+from h5py import h5d, h5f, h5p, h5s, h5t
 
 import harness
 from h5_compare import LIBRARY
@@ -57,6 +57,22 @@ def test_fill_values(t):
             dst.unlink()
         else:
             t.rechunk(src, dst, "--to", "h5", "-c", "/refers:3", "--verify", "full")
+
+
+def test_fill_value_with_text_in_a_file_that_shares_messages(t):
+    """The library has no way to take it out of such a file that is safe: refused before anything is written."""
+    p = h5p.create(h5p.FILE_CREATE)
+    LIBRARY.H5Pset_shared_mesg_nindexes(ctypes.c_int64(p.id), ctypes.c_uint(1))
+    LIBRARY.H5Pset_shared_mesg_index(ctypes.c_int64(p.id), ctypes.c_uint(0), ctypes.c_uint(0x20), ctypes.c_uint(1))
+    h5f.create(str(t / "a.h5").encode(), h5f.ACC_TRUNC, p).close()
+    with h5py.File(t / "a.h5", "a", libver=("earliest", "v110")) as file:
+        file.create_dataset("filled", (9,), h5py.string_dtype(), chunks=(2,), fillvalue="nothing")[3] = "some"
+        file["plain"] = np.arange(3)
+    t.refused("rechunk", t / "a.h5", t / "b.h5", "-c", "/filled:3", code=4, says=["/filled", "fill value", "shares"])
+    t.refused("rechunk", t / "a.h5", t / "b.h5", "-c", "/filled:3", "--dry-run", code=4, says=["/filled", "fill value"])
+    t.run("rechunk", t / "a.h5", t / "b.h5", "-c", "keep", "--exclude", "filled")
+    with h5py.File(t / "b.h5") as file:
+        t.equal("values", [0, 1, 2], file["plain"][...].tolist())
 
 
 def test_damaged_heaps(t):

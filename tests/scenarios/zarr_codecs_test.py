@@ -5,6 +5,7 @@ Codecs that change values are decoded as numcodecs decodes them, copied as they 
 
 import json
 import os
+import shutil
 import warnings
 from pathlib import Path
 
@@ -24,8 +25,7 @@ SOURCE = Path(os.environ["CHUNKWISE_SOURCE_DIR"])
 CORPUS = Path(os.environ.get("CHUNKWISE_CORPUS", SOURCE / "../shared/corpus")) / "numcodecs"
 SHAPE, CHUNK = (37, 29), (10, 13)
 RNG = np.random.default_rng(4)
-# Found out, as it is built in or not.
-INNER = [name for name in ("blosclz", "lz4", "lz4hc", "zlib", "zstd")]
+INNER = ["blosclz", "lz4", "lz4hc", "zlib", "zstd"]
 # Its decoders need libraries of their own.
 FOREIGN = ("zfpy", "pcodec")
 OBJECTS = ("json2", "msgpack2", "pickle", "vlen-array", "vlen-bytes", "vlen-utf8")
@@ -48,6 +48,12 @@ def create(path, data, fmt, name="v", chunks=CHUNK, **options):
     array = group.create_array(name, shape=data.shape, chunks=chunks, dtype=data.dtype, **options)
     array[...] = data
     return array
+
+
+def inner_codecs(t):
+    """Those of Blosc; one depends on how its library was built."""
+    code = harness.run("rechunk", "--dry-run", "--codec", "blosc:snappy", t / "nothing", t / "no.zarr").code
+    return INNER if code == 4 else INNER + ["snappy"]
 
 
 def metadata(path, name="v"):
@@ -110,6 +116,11 @@ def write_fixture(store, name, config, n_bytes, encoded):
     (array / "0").write_bytes(encoded)
 
 
+def chunk_or_zeros(path, expected):
+    """What reads as the fill value need not be there."""
+    return path.read_bytes() if path.exists() else bytes(len(expected))
+
+
 def is_snappy(config):
     return config.get("cname") == "snappy"
 
@@ -122,16 +133,20 @@ def test_buffers_of_numcodecs_are_decoded_as_numcodecs_does(t):
     (src / ".zgroup").write_text('{"zarr_format": 2}')
     due = {}
     for kind, name, config, encoded in fixtures():
-        if kind in FOREIGN or is_snappy(config):
+        if kind in FOREIGN or (is_snappy(config) and "snappy" not in inner_codecs(t)):
             continue
-        due[name] = decoded_by_numcodecs(config, encoded)
+        try:
+            due[name] = decoded_by_numcodecs(config, encoded)
+        except RuntimeError:  # of Blosc's compressors numcodecs has only some
+            t.equal("codec that numcodecs cannot decode", "blosc", config["id"])
+            continue
         write_fixture(src, name, config, max(len(due[name]), 1), encoded)
     t.check(len(due) > 700, "only %d buffers" % len(due))
     t.source(src)
     out = t / "raw.zarr2"
     t.rechunk(src, out, "--codec", "none", "--verify", "full", timeout=300)
-    differ = [name for name, expected in due.items() if (out / name / "0").read_bytes() != expected]
-    t.none("decoded buffers", differ)
+    t.none("decoded buffers", [name for name, expected in due.items()
+                               if chunk_or_zeros(out / name / "0", expected) != expected])
     # And as they are.
     t.rechunk(src, t / "copy.zarr2", timeout=300)
     for name in due:
@@ -141,9 +156,11 @@ def test_buffers_of_numcodecs_are_decoded_as_numcodecs_does(t):
 def test_codecs_nobody_decodes_here_are_copied_or_refused_by_name(t):
     if not CORPUS.is_dir():
         raise harness.Skip("no numcodecs corpus at %s" % CORPUS)
-    for wanted, label in (("zfpy", "zfpy"), ("pcodec", "pcodec"), ("blosc", "snappy")):
+    for label in ("zfpy", "pcodec", "snappy"):
+        if label == "snappy" and "snappy" in inner_codecs(t):
+            continue
         src = t / ("%s.zarr2" % label)
-        found = [f for f in fixtures() if f[0] == wanted and (label != "snappy" or is_snappy(f[2]))]
+        found = [f for f in fixtures() if f[0] == label or (label == "snappy" and is_snappy(f[2]))]
         _, _, config, encoded = found[0]
         src.mkdir()
         (src / ".zgroup").write_text('{"zarr_format": 2}')
@@ -353,9 +370,13 @@ def test_tensorstore_writes_and_reads(t):
             tensorstore.open(spec, create=True).result().write(data).result()
             out = t / ("out_%d.%s" % (i, suffix))
             t.rechunk(src, out, "-c", "9,8", "--verify", "full")
-            t.equal("codecs", chains(src), chains(out))
+            t.equal("codecs", without_empty(chains(src)), without_empty(chains(out)))
             t.check(same(data, read_tensorstore(out)), "TensorStore reads other values: %s" % (compressor,))
             t.check(same(data, read_zarr(out)), "zarr-python reads other values: %s" % (compressor,))
+
+
+def without_empty(chain):
+    return [{k: v for k, v in codec.items() if v != {}} if isinstance(codec, dict) else codec for codec in chain]
 
 
 def tensorstore_codecs(driver):
@@ -443,7 +464,12 @@ def test_codecs_that_change_values_are_never_applied_again(t):
             codec = numcodecs.get_codec({"id": kind, **config}) if fmt == 2 else LOSSY_V3[kind](**config)
             compressor = numcodecs.Zstd(1) if fmt == 2 else zarr.codecs.ZstdCodec()
             name = "%s_%d" % (kind, i)
-            due[name] = create(src, values(dtype), fmt, name, filters=[codec], compressors=compressor)[...]
+            array = create(src, values(dtype), fmt, name, filters=[codec], compressors=compressor)
+            try:
+                due[name] = array[...]
+            except ValueError:  # zarr-python cannot read what it wrote where the element size changes
+                t.equal("format that zarr-python cannot read back", 3, fmt)
+                shutil.rmtree(src / name)
         t.source(src)
         copy = t / ("copy.zarr%d" % fmt)
         t.rechunk(src, copy)
@@ -451,7 +477,7 @@ def test_codecs_that_change_values_are_never_applied_again(t):
             t.equal(name + ": codecs", named(chains(src, name)) if fmt == 3 else chains(src, name),
                     named(chains(copy, name)) if fmt == 3 else chains(copy, name))
             for chunk in (src / name).rglob("*"):
-                if chunk.is_file() and chunk.name not in (".zarray", "zarr.json"):
+                if chunk.is_file() and chunk.name not in (".zarray", ".zattrs", "zarr.json"):
                     t.check(chunk.read_bytes() == (copy / chunk.relative_to(src)).read_bytes(), name + ": no copy")
             t.check(same(data, read_zarr(copy, name)), name + ": other values")
             t.refused("rechunk", src, t / "no.zarr", "--variable", name, "-c", "7,7", code=4,

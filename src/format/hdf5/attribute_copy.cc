@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "format/hdf5/scales.h"
+#include "format/hdf5/shared_messages.h"
 
 namespace chunkwise::hdf5 {
 namespace {
@@ -109,22 +110,20 @@ void copy_attribute(const Lock& lock, hid_t source, hid_t target, const std::str
     const Hid own_space = owned(lock, H5Aget_space(from.get()), reading);
     const MemoryForm form =
         best_form(lock, from.get(), source_type.get(), own_space.get(), name, objects.source_bytes());
-    Hid kept_space;
-    hid_t space = own_space.get();
-    Values values(lock, from.get(), form, space, reading, objects.source_bytes());
+    Hid space = fresh_space(lock, own_space.get());
+    Values values(lock, from.get(), form, own_space.get(), reading, objects.source_bytes());
     if (name == "REFERENCE_LIST" && form.form.has_references) {
       const hsize_t n_kept = keep_entries(lock, form.form, values.data().data(), values.n(), objects);
       if (n_kept == 0) return;
-      kept_space = owned(lock, H5Screate_simple(1, &n_kept, nullptr), writing, Code::internal);
-      space = kept_space.get();
+      space = owned(lock, H5Screate_simple(1, &n_kept, nullptr), writing, Code::internal);
     } else if (name == "DIMENSION_LIST") {
       move_scales(lock, form.form, values.data().data(), values.n(), objects);
     } else {
       move_references(lock, form.form, values.data().data(), values.n(), objects);
     }
     const Hid naming = owned(lock, H5Aget_create_plist(from.get()), reading);
-    const Hid to =
-        owned(lock, H5Acreate2(target, name.c_str(), type.get(), space, naming.get(), H5P_DEFAULT), writing, Code::io);
+    const Hid to = owned(lock, H5Acreate2(target, name.c_str(), type.get(), space.get(), naming.get(), H5P_DEFAULT),
+                         writing, Code::io);
     if (!values.data().empty())
       checked(lock, H5Awrite(to.get(), form.type.get(), values.data().data()), writing, Code::io);
   } catch (Error& error) {

@@ -4,10 +4,12 @@
 #include <limits>
 
 #include "codec/registry.h"
+#include "format/hdf5/attributes.h"
 #include "format/hdf5/format.h"
 #include "format/hdf5/native.h"
 #include "format/hdf5/pipeline.h"
 #include "format/hdf5/reference_fill.h"
+#include "format/hdf5/shared_messages.h"
 
 namespace chunkwise::hdf5 {
 namespace {
@@ -74,6 +76,10 @@ void check_fill(const ArrayNative& native) {
   if (has_reference_fill(lock, *native.file, native.path))
     throw Error(Code::unsupported, "a fill value that refers to an object cannot be kept",
                 "leave the dataset out with --exclude");
+  if (!shares_messages(lock, native.file->id())) return;
+  const Hid dataset = owned(lock, H5Dopen2(native.file->id(), native.path.c_str(), H5P_DEFAULT), "cannot open it");
+  const Hid type = owned(lock, H5Dget_type(dataset.get()), "cannot read its type");
+  fresh_creation_list(lock, creation_list(lock, dataset.get()).get(), type.get());
 }
 
 }  // namespace

@@ -6,8 +6,9 @@
 namespace chunkwise::hdf5 {
 
 Hid CommittedTypes::in_target(const Lock& lock, hid_t type) {
-  Hid copy = transient_copy(lock, type);
-  if (checked(lock, H5Tcommitted(type), "cannot read a datatype") == 0) return copy;
+  const bool is_committed = checked(lock, H5Tcommitted(type), "cannot read a datatype") > 0;
+  Hid copy = source_shares_ && !is_committed ? fresh_type(lock, type) : transient_copy(lock, type);
+  if (!is_committed) return copy;
   const haddr_t address = object_address(lock, type);
   auto found = copies_.find(address);
   if (found == copies_.end()) {

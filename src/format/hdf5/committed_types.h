@@ -5,6 +5,7 @@
 #include <string>
 
 #include "format/hdf5/handle.h"
+#include "format/hdf5/shared_messages.h"
 
 namespace chunkwise::hdf5 {
 
@@ -12,13 +13,15 @@ namespace chunkwise::hdf5 {
 /// of them comes first differs from file to file.
 class CommittedTypes {
  public:
-  explicit CommittedTypes(hid_t target_file) : target_file_(target_file) {}
+  CommittedTypes(const Lock& lock, hid_t source_file, hid_t target_file)
+      : target_file_(target_file), source_shares_(shares_messages(lock, source_file)) {}
 
   /// What `type` of the source is in the target: the copy of a committed type, else an equal type that is in no file.
   Hid in_target(const Lock& lock, hid_t type);
 
  private:
   hid_t target_file_;
+  bool source_shares_;
   std::map<haddr_t, Hid> copies_;  // by the address in the source; open, as without a user or a name they vanish
 };
 

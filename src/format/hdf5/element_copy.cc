@@ -10,6 +10,7 @@
 #include "base/sizes.h"
 #include "format/hdf5/element_buffer.h"
 #include "format/hdf5/scales.h"
+#include "format/hdf5/shared_messages.h"
 
 namespace chunkwise::hdf5 {
 namespace {
@@ -79,7 +80,10 @@ class Compare {
     constexpr const char* kWhat = "cannot read a region";
     hdset_reg_ref_t bytes{};
     std::memcpy(&bytes, at, sizeof bytes);
-    const Hid space = owned(lock_, H5Rget_region(file.id(), H5R_DATASET_REGION, &bytes), kWhat);
+    const Hid region = owned(lock_, H5Rget_region(file.id(), H5R_DATASET_REGION, &bytes), kWhat);
+    // The encoded extent says which version of the format the file has.
+    const Hid space = fresh_space(lock_, region.get());
+    checked(lock_, H5Sselect_copy(space.get(), region.get()), kWhat);
     std::size_t size_bytes = 0;
     checked(lock_, encode_space(space.get(), nullptr, &size_bytes), kWhat);
     std::vector<unsigned char> encoded(size_bytes);

@@ -208,15 +208,24 @@ ElementPlace Hdf5Reader::place(const std::string& path) const {
   return {file_, native.path, node.meta, lies_elsewhere};
 }
 
+namespace {
+
+Hid open_dataset(const ElementPlace& at) {
+  const Lock lock;
+  const Hid access = owned(lock, H5Pcreate(H5P_DATASET_ACCESS), "cannot create a property list", Code::internal);
+  return open_with_others(lock, *at.file, at.path, access);
+}
+
+}  // namespace
+
+void Hdf5Reader::find_elements(const std::string& path) const {
+  if (const ElementPlace at = place(path); at.lies_elsewhere) open_dataset(at);
+}
+
 std::unique_ptr<ArraySource> Hdf5Reader::open_array(const std::string& path) const {
   const ElementPlace at = place(path);
   const std::size_t index = index_of_.at(path);
-  Hid dataset;
-  {
-    const Lock lock;
-    const Hid access = owned(lock, H5Pcreate(H5P_DATASET_ACCESS), "cannot create a property list", Code::internal);
-    dataset = open_with_others(lock, *file_, at.path, access);
-  }
+  Hid dataset = open_dataset(at);
   if (at.lies_elsewhere) return make_elsewhere_source(file_, std::move(dataset), at.meta);
   const bool is_located = located_.empty() || (index < located_.size() && located_[index]);
   return make_source(file_, std::move(dataset), at.meta, is_located ? Locate::here : Locate::in_child);

@@ -21,6 +21,7 @@ class Hdf5Reader final : public Reader {
   const Hierarchy& tree() const override { return tree_; }
   std::unique_ptr<ArraySource> open_array(const std::string& path) const override;
   std::unique_ptr<ElementSource> open_elements(const std::string& path, std::uint64_t most_bytes) const override;
+  void find_elements(const std::string& path) const override;
   void compare_elements(const std::string& path, const Reader& copy, const ElementWork& work) const override;
   /// Where an array of tree() stands. Valid while the reader lives.
   ElementPlace place(const std::string& path) const;

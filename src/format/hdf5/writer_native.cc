@@ -13,6 +13,7 @@
 #include "format/hdf5/filter.h"
 #include "format/hdf5/pipeline.h"
 #include "format/hdf5/scales.h"
+#include "format/hdf5/shared_messages.h"
 #include "format/hdf5/types.h"
 #include "format/hdf5/writer.h"
 #include "store/store.h"
@@ -144,7 +145,8 @@ class NativeWrite {
         tree_(tree),
         source_(source.file),
         file_(create_like(lock, path, tree, source, kept)),
-        types_(file_->id()),
+        types_(lock, source_->id(), file_->id()),
+        shares_(shares_messages(lock, source_->id())),
         objects_(*source_, file_->id()) {}
 
   std::unique_ptr<Hdf5Writer> run() {
@@ -209,6 +211,16 @@ class NativeWrite {
     attribute_writes_.push_back([this, &node] { write_attributes(node.path, node.path, &node.attributes); });
   }
 
+  Hid space_of(hid_t from, const std::string& path) {
+    const Hid space = owned(lock_, H5Dget_space(from), "cannot read the dataspace of " + path);
+    return fresh_space(lock_, space.get());
+  }
+
+  Hid creation_list_of(hid_t from, const Hid& type, const std::string& path) {
+    Hid dcpl = owned(lock_, H5Dget_create_plist(from), "cannot read the properties of " + path);
+    return shares_ ? fresh_creation_list(lock_, dcpl.get(), type.get()) : std::move(dcpl);
+  }
+
   Hid open_source(const std::string& path) {
     return owned(lock_, H5Oopen(source_->id(), path.c_str(), H5P_DEFAULT), "cannot open " + path);
   }
@@ -267,8 +279,8 @@ class NativeWrite {
     const Hid from = open_source(native.path);
     const Hid own_type = owned(lock_, H5Dget_type(from.get()), "cannot read the type of " + native.path);
     const Hid type = types_.in_target(lock_, own_type.get());
-    const Hid space = owned(lock_, H5Dget_space(from.get()), "cannot read the dataspace of " + native.path);
-    Hid dcpl = owned(lock_, H5Dget_create_plist(from.get()), "cannot read the properties of " + native.path);
+    const Hid space = space_of(from.get(), native.path);
+    Hid dcpl = creation_list_of(from.get(), own_type, native.path);
     if (native.has_raw_files()) dcpl = without_raw_files(lock_, dcpl.get(), type.get());
     if (!native.null_space) {
       set_layout(lock_, dcpl.get(), native.meta, node.meta);
@@ -281,10 +293,10 @@ class NativeWrite {
 
   void create_dimension(const ScaleNative& scale) {
     const Hid from = open_source(scale.path);
-    Hid space = owned(lock_, H5Dget_space(from.get()), "cannot read the dataspace of " + scale.path);
-    Hid dcpl = owned(lock_, H5Dget_create_plist(from.get()), "cannot read the properties of " + scale.path);
+    const Hid own_type = owned(lock_, H5Dget_type(from.get()), "cannot read the type of " + scale.path);
+    Hid space = space_of(from.get(), scale.path);
+    Hid dcpl = creation_list_of(from.get(), own_type, scale.path);
     if (!scale.is_array) {
-      const Hid own_type = owned(lock_, H5Dget_type(from.get()), "cannot read the type of " + scale.path);
       create_dataset(scale.path, from.get(), types_.in_target(lock_, own_type.get()), space, dcpl);
       attribute_writes_.push_back([this, &scale] { write_attributes(scale.path, scale.path, nullptr); });
     } else {
@@ -385,6 +397,7 @@ class NativeWrite {
   std::shared_ptr<File> source_;
   std::shared_ptr<File> file_;
   CommittedTypes types_;
+  bool shares_;  // the source
   ObjectMap objects_;
   std::vector<Step> steps_;
   std::vector<std::function<void()>> attribute_writes_;

@@ -13,5 +13,6 @@ std::unique_ptr<Reader> open(const std::string& path);
 void adapt(Hierarchy& tree, AdaptReport& report);
 void check(const Hierarchy& tree);
 std::unique_ptr<Writer> create(const std::string& path, const Hierarchy& tree);
+std::unique_ptr<Writer> resume(const std::string& path, const Hierarchy& tree, const EarlierWork& earlier);
 
 }  // namespace chunkwise::netcdf3

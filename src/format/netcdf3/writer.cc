@@ -1,6 +1,7 @@
 // The file gets its header and its full length at once; then every run of elements has its place, and can be written in
 // any order, by any thread, more than once.
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -84,24 +85,29 @@ void fill_slabs(const OutputFile& file, const Place& place, const std::vector<st
     }
 }
 
+enum class Begin { anew, where_it_ended };
+
 class ClassicWriter final : public Writer {
  public:
-  ClassicWriter(const std::string& path, const Hierarchy& tree) : file_(std::make_shared<OutputFile>()) {
+  ClassicWriter(const std::string& path, const Hierarchy& tree, Begin begin) : file_(std::make_shared<OutputFile>()) {
     Header header = plan_file(tree);
     const std::uint64_t file_bytes = lay_out(header);
     file_->path = path;
-    file_->descriptor = posix::Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (!file_->descriptor) posix::throw_io("create", path, errno);
-    file_->write(0, as_bytes(print_header(header)));
-    if (::ftruncate(file_->descriptor.get(), static_cast<off_t>(file_bytes)) != 0)
-      posix::throw_io("extend", path, errno);
+    const int how = begin == Begin::anew ? O_CREAT | O_EXCL : O_NOFOLLOW;
+    file_->descriptor = posix::Descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC | how, 0666));
+    if (!file_->descriptor) posix::throw_io(begin == Begin::anew ? "create" : "open", path, errno);
+    if (begin == Begin::anew)
+      extend(print_header(header), file_bytes);
+    else
+      require_begun(print_header(header), file_bytes);
     std::map<std::string, const ArrayNode*> nodes;
     for (const ArrayNode& node : tree.arrays) nodes[base_name(node.meta.path)] = &node;
     for (const Variable& variable : header.variables) {
       const ArrayNode& node = *nodes.at(variable.name);
       targets_.emplace(node.meta.path, Target{node.meta, variable.place});
       const auto* native = dynamic_cast<const ArrayNative*>(node.native.get());
-      if (native == nullptr || native->has_gaps) fill_slabs(*file_, variable.place, node.meta.fill);
+      const bool has_gaps = native == nullptr || native->has_gaps;
+      if (begin == Begin::anew && has_gaps) fill_slabs(*file_, variable.place, node.meta.fill);
     }
   }
 
@@ -111,9 +117,34 @@ class ClassicWriter final : public Writer {
     return std::make_unique<VariableSink>(file_, found->second.meta, found->second.place);
   }
 
+  /// Every run of elements has its place, so that nothing needs to be told.
+  std::optional<std::string> checkpoint() override {
+    if (::fdatasync(file_->descriptor.get()) != 0) posix::throw_io("make durable", file_->path, errno);
+    return std::string();
+  }
+
   void finish() override { posix::sync_path(file_->path); }
 
  private:
+  void extend(const std::string& header, std::uint64_t file_bytes) const {
+    file_->write(0, as_bytes(header));
+    if (::ftruncate(file_->descriptor.get(), static_cast<off_t>(file_bytes)) != 0)
+      posix::throw_io("extend", file_->path, errno);
+  }
+
+  /// Header, length and fill values stood before the first checkpoint, which made them durable.
+  void require_begun(const std::string& header, std::uint64_t file_bytes) const {
+    struct stat status {};
+    if (::fstat(file_->descriptor.get(), &status) != 0) posix::throw_io("look at", file_->path, errno);
+    Bytes found(header.size());
+    const bool is_whole = static_cast<std::uint64_t>(status.st_size) == file_bytes && found.size() <= file_bytes;
+    if (is_whole) posix::read_at(file_->descriptor.get(), 0, found.span(), file_->path);
+    if (!is_whole || as_text(found.view()) != header)
+      throw Error(Code::unsupported, "the unfinished target is not what its journal was written for",
+                  "remove it, and begin anew")
+          .in(file_->path);
+  }
+
   struct Target {
     ArrayMeta meta;
     Place place;
@@ -125,7 +156,11 @@ class ClassicWriter final : public Writer {
 }  // namespace
 
 std::unique_ptr<Writer> create(const std::string& path, const Hierarchy& tree) {
-  return std::make_unique<ClassicWriter>(path, tree);
+  return std::make_unique<ClassicWriter>(path, tree, Begin::anew);
+}
+
+std::unique_ptr<Writer> resume(const std::string& path, const Hierarchy& tree, const EarlierWork&) {
+  return std::make_unique<ClassicWriter>(path, tree, Begin::where_it_ended);
 }
 
 }  // namespace chunkwise::netcdf3

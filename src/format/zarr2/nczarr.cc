@@ -1,10 +1,13 @@
 #include "format/zarr2/nczarr.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "array/dtype.h"
 #include "array/json_fields.h"
+#include "base/base64.h"
+#include "base/bytes.h"
 #include "base/json.h"
 
 namespace chunkwise::zarr2 {
@@ -32,30 +35,77 @@ const Json* find_key(const Json& document, const Json& attributes, std::string_v
   return found != nullptr ? found : find_key(attributes, name);
 }
 
+const Json* find_array(const Json& zarray, const Json& zattrs) {
+  const Json* array = find_key(zarray, zattrs, "_nczarr_array");
+  return array != nullptr && array->is_object() ? array : nullptr;
+}
+
+bool is_scalar(const Json& array) {
+  const Json* storage = find_member(array, "storage");
+  const Json* scalar = find_member(array, "scalar");
+  return (storage != nullptr && *storage == Json("scalar")) ||
+         (scalar != nullptr && (*scalar == Json(1) || *scalar == Json(true)));
+}
+
+constexpr std::array<std::pair<std::string_view, NczarrObject>, 4> kObjects = {{
+    {".nczarray", {".zarray", "_nczarr_array"}},
+    {".nczgroup", {".zgroup", "_nczarr_group"}},
+    {".nczattr", {".zattrs", "_nczarr_attr"}},
+    {".nczattrs", {".zattrs", "_nczarr_attr"}},
+}};
+
 }  // namespace
+
+const NczarrObject* nczarr_object(std::string_view name) {
+  for (const auto& [known, object] : kObjects)
+    if (known == name) return &object;
+  return nullptr;
+}
+
+bool is_nczarr_array(const Json& zarray, const Json& zattrs) {
+  return find_array(zarray, zattrs) != nullptr;
+}
+
+Json plain_zarray(const Json& zarray, const Json& zattrs) {
+  const Json* array = find_array(zarray, zattrs);
+  if (array == nullptr) return zarray;
+  Json plain = zarray;
+  const auto member = [&plain](const char* name) {
+    const auto found = plain.find(name);
+    return found == plain.end() ? nullptr : &*found;
+  };
+  Json* const fill = member("fill_value");
+  if (fill != nullptr && fill->is_array() && fill->size() == 1) *fill = Json(fill->front());
+  if (Json* const dtype = member("dtype"); dtype != nullptr && dtype->is_string()) {
+    const std::string& type = dtype->get_ref<const std::string&>();
+    const std::string_view kind = std::string_view(type).substr(std::min<std::size_t>(type.size(), 1));
+    if (kind == "U1" || kind.substr(0, 1) == "S") {
+      *dtype = "|" + std::string(kind == "U1" ? "S1" : kind);
+      // Plain text, where Zarr has base64.
+      if (fill != nullptr && fill->is_string()) *fill = to_base64(as_bytes(fill->get_ref<const std::string&>()));
+    } else if ((kind == "f4" || kind == "f8") && fill != nullptr && fill->is_number_float() &&
+               fill->get<double>() == 9.96921e+36) {
+      *fill = 9.969209968386869e+36;
+    }
+  }
+  const Json one = Json::array({1});
+  if (const Json* const shape = member("shape"); is_scalar(*array) && shape != nullptr && *shape == one) {
+    plain["shape"] = Json::array();
+    plain["chunks"] = Json::array();
+  }
+  return plain;
+}
 
 bool is_nczarr_name(std::string_view name) {
   const std::string folded = lower(name.substr(0, 16));
   return folded.substr(0, 7) == "_nczarr" || name == "_NCProperties";
 }
 
-void correct_nczarr(const Json& zarray, const Json& zattrs, ArrayMeta& meta) {
-  const Json* array = find_key(zarray, zattrs, "_nczarr_array");
-  if (array == nullptr) return;
-  if (meta.dtype.kind == DType::Kind::utf32 && meta.dtype.bytes == 4) {
-    meta.dtype = DType(DType::Kind::text, 1);
-    meta.layout.byte_order = ByteOrder::little;
-    if (!meta.fill.empty()) meta.fill.resize(1);
-  }
-  const Json* storage = find_member(*array, "storage");
-  if (storage != nullptr && is_value(*storage, "scalar") && meta.shape == Shape{1} && meta.chunk == Shape{1})
-    meta.shape = meta.max_shape = meta.chunk = Shape();
-}
-
 std::optional<std::vector<std::string>> nczarr_dims(const Json& zarray, const Json& zattrs, int rank) {
-  const Json* array = find_key(zarray, zattrs, "_nczarr_array");
-  const Json* names = array == nullptr ? nullptr : find_member(*array, "dimrefs");
-  if (names == nullptr) names = array == nullptr ? nullptr : find_member(*array, "dimensions");
+  const Json* array = find_array(zarray, zattrs);
+  if (array == nullptr) return std::nullopt;
+  const Json* names = find_member(*array, "dimrefs");
+  if (names == nullptr) names = find_member(*array, "dimension_references");
   if (names == nullptr || !names->is_array() || static_cast<int>(names->size()) != rank) return std::nullopt;
   std::vector<std::string> dims;
   for (const Json& name : *names) {
@@ -79,6 +129,22 @@ std::vector<Dimension> nczarr_dimensions(const Json& zgroup, const Json& zattrs)
     dimensions.push_back({name, static_cast<Index>(size->get<std::uint64_t>()), grows});
   }
   return dimensions;
+}
+
+NczarrMembers nczarr_members(const Json& zgroup, const Json& zattrs) {
+  NczarrMembers members;
+  const Json* group = find_key(zgroup, zattrs, "_nczarr_group");
+  if (group == nullptr) return members;
+  const auto take = [group](const char* key, std::vector<std::string>& out) {
+    const Json* names = find_member(*group, key);
+    if (names == nullptr || !names->is_array()) return;
+    for (const Json& name : *names)
+      if (name.is_string()) out.push_back(name.get<std::string>());
+  };
+  take("vars", members.arrays);
+  take("arrays", members.arrays);
+  take("groups", members.groups);
+  return members;
 }
 
 Json nczarr_attribute_hints(const Json& zattrs) {

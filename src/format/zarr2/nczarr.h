@@ -13,13 +13,28 @@ namespace chunkwise::zarr2 {
 
 /// True for names that NCZarr keeps to itself among attributes and metadata members.
 bool is_nczarr_name(std::string_view name);
-/// What NCZarr says otherwise than others: characters have the type "<U1" but one byte each, a scalar has one element
-/// on one axis. `meta` is as its .zarray says.
-void correct_nczarr(const Json& zarray, const Json& zattrs, ArrayMeta& meta);
+/// netCDF-C 4.8.0 kept its notes in objects of their own: as which member of the document beside it one of them is
+/// read; null for other names.
+struct NczarrObject {
+  std::string_view beside;  // ".zarray"
+  std::string_view member;
+};
+const NczarrObject* nczarr_object(std::string_view name);
+/// True if NCZarr wrote the array.
+bool is_nczarr_array(const Json& zarray, const Json& zattrs);
+/// What NCZarr wrote as Zarr would have it: characters are "|S1" (they are stored in a byte each, whatever is said),
+/// scalars have no axis, and the fill values of netCDF have all their digits, not six.
+Json plain_zarray(const Json& zarray, const Json& zattrs);
 /// The dimension names of an array from its .zarray or .zattrs; nothing if NCZarr did not write it.
 std::optional<std::vector<std::string>> nczarr_dims(const Json& zarray, const Json& zattrs, int rank);
 /// The dimensions of a group from its .zgroup or .zattrs.
 std::vector<Dimension> nczarr_dimensions(const Json& zgroup, const Json& zattrs);
+/// The names of a group's arrays and groups, in the order of their creation.
+struct NczarrMembers {
+  std::vector<std::string> arrays;
+  std::vector<std::string> groups;
+};
+NczarrMembers nczarr_members(const Json& zgroup, const Json& zattrs);
 /// The types of attributes, as hints (docs/zarr-hints.md); null if there are none.
 Json nczarr_attribute_hints(const Json& zattrs);
 

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -19,6 +19,7 @@
 #include "format/zarr2/format.h"
 #include "format/zarr2/metadata.h"
 #include "format/zarr2/nczarr.h"
+#include "store/open_store.h"
 #include "store/store.h"
 
 namespace chunkwise::zarr2 {
@@ -107,6 +108,12 @@ class TreeReader {
       if (!has_object(children, name)) continue;
       auto document = read_metadata(*store_, metadata_key(prefix, name));
       if (!document) continue;
+      for (const Store::Entry& child : children) {
+        const NczarrObject* const extra = nczarr_object(child.name);
+        if (extra == nullptr || extra->beside != name) continue;
+        if (auto notes = read_metadata(*store_, metadata_key(prefix, child.name)))
+          append_member(*document, std::string(extra->member), std::move(*notes));
+      }
       own_documents_.push_back(std::make_unique<Json>(std::move(*document)));
       set_document(prefix, name, own_documents_.back().get());
     }
@@ -127,6 +134,28 @@ class TreeReader {
       const auto document = read_metadata(*store_, std::string(kGroup));
       const Json* member = document ? find_member(*document, kHintsMember) : nullptr;
       if (member != nullptr) hints_ = HintsRead(*member);
+    } else {
+      Json order = Json::array();
+      std::set<std::string> seen;
+      add_order("", seen, order);
+      if (!order.empty()) hints_ = HintsRead(Json{{"version", 1}, {"order", std::move(order)}});
+    }
+  }
+
+  // netCDF remembers the order of creation.
+  void add_order(const std::string& node, std::set<std::string>& seen, Json& order) const {
+    const auto found = nodes_.find(node);
+    if (found == nodes_.end()) return;
+    const Json none;
+    const auto [array, group, attributes] = found->second;
+    const NczarrMembers members =
+        nczarr_members(group == nullptr ? none : *group, attributes == nullptr ? none : *attributes);
+    const std::string start = node.empty() ? "" : node + "/";
+    for (const std::string& name : members.arrays) order.push_back("/" + start + name);
+    for (const std::string& name : members.groups) {
+      if (!seen.insert(start + name).second) continue;
+      order.push_back("/" + start + name);
+      add_order(start + name, seen, order);
     }
   }
 
@@ -179,10 +208,10 @@ class TreeReader {
     const std::string path = "/" + (alone ? store_name(path_) : node);
     const std::string hint_path = "/" + node;
     try {
-      ParsedArray parsed = parse_zarray(*documents.array);
-      parsed.meta.path = path;
       const Json none;
-      correct_nczarr(*documents.array, documents.attributes == nullptr ? none : *documents.attributes, parsed.meta);
+      const Json& zattrs = documents.attributes == nullptr ? none : *documents.attributes;
+      ParsedArray parsed = parse_zarray(plain_zarray(*documents.array, zattrs));
+      parsed.meta.path = path;
       ArrayNode array;
       Json attributes = Json::object();
       if (documents.attributes != nullptr) attributes = visible(*documents.attributes);
@@ -206,6 +235,11 @@ class TreeReader {
   void read_dims(const Documents& documents, const std::string& hint_path, Json& attributes,
                  ParsedArray& parsed) const {
     const auto rank = static_cast<std::size_t>(parsed.meta.shape.rank());
+    const Json none;
+    const Json& zattrs = documents.attributes == nullptr ? none : *documents.attributes;
+    // netCDF-C keeps the list of xarray only for others. Its fill value is no mask.
+    const bool is_nczarr = is_nczarr_array(*documents.array, zattrs);
+    if (is_nczarr) attributes.erase(kDimensionsAttribute);
     const Json* names = find_member(attributes, kDimensionsAttribute);
     const bool are_names = names != nullptr && names->is_array() && names->size() == rank &&
                            std::all_of(names->begin(), names->end(), [](const Json& n) { return n.is_string(); });
@@ -214,8 +248,6 @@ class TreeReader {
       parsed.meta.dims = names->get<std::vector<std::string>>();
       attributes.erase(kDimensionsAttribute);
     } else {
-      const Json none;
-      const Json& zattrs = documents.attributes == nullptr ? none : *documents.attributes;
       auto dims = nczarr_dims(*documents.array, zattrs, static_cast<int>(rank));
       if (!dims) dims = hints_.dims(hint_path, static_cast<int>(rank));
       if (dims) parsed.meta.dims = std::move(*dims);
@@ -319,17 +351,14 @@ class TreeReader {
 }  // namespace
 
 bool probe(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::path root(path);
-  if (!std::filesystem::is_directory(root, error)) return false;
-  const auto has = [&](std::string_view name) { return std::filesystem::is_regular_file(root / name, error); };
+  const StoreProbe probe(path);
   // Beside a v3 document, v2 metadata is what an older version left behind.
-  return (has(kGroup) || has(kArray) || has(kConsolidated)) && !has("zarr.json");
+  return (probe.has(kGroup) || probe.has(kArray) || probe.has(kConsolidated)) && !probe.has("zarr.json");
 }
 
 std::unique_ptr<Reader> open(const std::string& path) {
   try {
-    return TreeReader(open_directory_store(path), path).read();
+    return TreeReader(open_store(path), path).read();
   } catch (Error& error) {
     throw error.in(path);
   }

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "format/zarr2/format.h"
 #include "format/zarr2/metadata.h"
+#include "store/open_store.h"
 #include "store/store.h"
 
 namespace chunkwise::zarr2 {
@@ -158,7 +159,7 @@ class TreeWriter {
 
 std::unique_ptr<Writer> create(const std::string& path, const Hierarchy& tree) {
   check(tree);
-  return TreeWriter(open_directory_store(path), tree).write();
+  return TreeWriter(create_store(path), tree).write();
 }
 
 std::unique_ptr<Writer> resume(const std::string& path, const Hierarchy& tree, const EarlierWork&) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "array/elements.h"
 #include "array/json_fields.h"
 #include "array/shard_index.h"
 #include "base/error.h"
@@ -163,6 +164,7 @@ class ArrayParser {
     if (!meta_.unsupported.empty()) return;
     if (!meta_.codecs.empty()) return refuse(fmt::format("codec {} before shards", quote_name(meta_.codecs[0].name)));
     if (meta_.shards.size() == kMostShardLevels) return refuse("shards inside shards, many times over");
+    if (!meta_.pads_edges) return refuse("shards that are shorter at the end of an axis");
     ShardLevel level;
     level.shape = meta_.chunk;
     level.index_axes = meta_.layout.axes;

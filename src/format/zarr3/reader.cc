@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include "format/zarr3/format.h"
 #include "format/zarr3/mask.h"
 #include "format/zarr3/metadata.h"
+#include "store/open_store.h"
 #include "store/store.h"
 
 namespace chunkwise::zarr3 {
@@ -208,14 +208,12 @@ class TreeReader {
 }  // namespace
 
 bool probe(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::path root(path);
-  return std::filesystem::is_directory(root, error) && std::filesystem::is_regular_file(root / kDocument, error);
+  return StoreProbe(path).has(kDocument);
 }
 
 std::unique_ptr<Reader> open(const std::string& path) {
   try {
-    return TreeReader(open_directory_store(path), path).read();
+    return TreeReader(open_store(path), path).read();
   } catch (Error& error) {
     throw error.in(path);
   }

@@ -119,6 +119,7 @@ ParsedType parse_fields(const Extension& extension, const Json& value) {
     ParsedType of_member = parse_type(*data_type);
     if (of_member.unsupported.empty() && of_member.dtype.kind == Kind::other)
       of_member.unsupported = "data type " + of_member.dtype.other;
+    if (of_member.dtype.is_varying()) of_member.unsupported = "data type " + of_member.dtype.name();
     if (type.unsupported.empty() && !of_member.unsupported.empty())
       type.unsupported = fmt::format("data type {} with a field of {}", extension.name, of_member.unsupported);
     DType::Member& member = members.emplace_back();

@@ -15,6 +15,7 @@
 #include "format/zarr3/mask.h"
 #include "format/zarr3/metadata.h"
 #include "format/zarr3/types.h"
+#include "store/open_store.h"
 #include "store/store.h"
 
 namespace chunkwise::zarr3 {
@@ -156,13 +157,13 @@ class TreeWriter {
 
 std::unique_ptr<Writer> create(const std::string& path, const Hierarchy& tree) {
   check(tree);
-  return TreeWriter(open_directory_store(path), tree).write(nullptr);
+  return TreeWriter(create_store(path), tree).write(nullptr);
 }
 
 std::unique_ptr<Writer> resume(const std::string& path, const Hierarchy& tree, const EarlierWork& earlier) {
   check(tree);
   // Documents are written anew, chunks stay.
-  return TreeWriter(open_directory_store(path), tree).write(&earlier);
+  return TreeWriter(create_store(path), tree).write(&earlier);
 }
 
 }  // namespace chunkwise::zarr3
