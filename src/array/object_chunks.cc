@@ -31,10 +31,9 @@ class ObjectSource final : public ArraySource {
         throw Error(Code::corrupt, fmt::format("the stored chunk has {} bytes where at most {} are due", size.bytes,
                                                max_stored_bytes_));
       }
-      // Most codecs tell by themselves that something is missing, and so do streams of elements of any length; of plain
-      // elements without codecs only the size does.
-      const bool is_plain = meta_.unsupported.empty() && meta_.codecs.empty() && !meta_.dtype.is_varying();
-      if (size.bytes == 0 || (is_plain && size.bytes < decoded_bytes(id))) {
+      // Most codecs tell by themselves that something is missing; without codecs, only the size does.
+      if (size.bytes == 0 || (meta_.unsupported.empty() && meta_.codecs.empty() && !meta_.dtype.is_varying() &&
+                              size.bytes < decoded_bytes(id))) {
         throw Error(Code::corrupt,
                     fmt::format("the stored chunk has {} bytes where {} are due", size.bytes, decoded_bytes(id)),
                     "the chunk is cut off; copy it again from its source");

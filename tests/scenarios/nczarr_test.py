@@ -20,7 +20,7 @@ variables:
   double time(time) ; time:units = "days since 2000-01-01" ;
   float T(time, lat, lon) ; T:_FillValue = -999.f ; T:valid_range = 1.f, 2.f ; T:one = 7s ; T:cell_methods = "time: mean" ;
   short s(lat) ; byte b(lat) ; ubyte ub(lat) ; ushort us(lat) ; uint ui(lat) ; int64 i64(lat) ; uint64 u64(lat) ;
-  double d(lat) ; d:_FillValue = 9.96920996838687e+36 ;
+  double d(lat) ; d:_FillValue = -1.e+300 ;
   int scalar ; scalar:note = "x" ;
   char name(lat, nchar) ; name:long_name = "of a station" ;
   char filled(nchar) ; filled:_FillValue = "-" ;

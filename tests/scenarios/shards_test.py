@@ -153,36 +153,6 @@ def test_read_dtypes(t):
         read_back(t, make(t / (name + ".zarr"), data), data, name)
 
 
-def test_other_types(t):
-    """Texts of any length, records and the like: in and out of shards."""
-    n = 99
-    words = np.array(["w%d" % (i * 7919 % 1000) * (i % 5) for i in range(n)], dtype=object)
-    types = {"string": (words, str), "U": (words.astype("<U20"), None), "S": (words.astype("S20"), None),
-             "datetime": (np.arange(n).astype("M8[s]"), None), "complex": (np.arange(n) * (1 + 2j), None),
-             "record": (np.array([(i, i / 2) for i in range(n)], dtype=[("a", "i4"), ("b", "f8")]), None)}
-    for name, (flat, dtype) in types.items():
-        data = flat.reshape(9, 11)
-        data[:4, :6] = np.zeros(1, flat.dtype)[0] if dtype is None else ""
-        plain, shards = t / (name + ".zarr"), t / (name + "-shards.zarr")
-        array = zarr.create_array(str(plain), shape=data.shape, dtype=dtype or data.dtype, chunks=(2, 3))
-        array[...] = data
-        if name == "record":  # which zarr-python cannot write into shards
-            t.rechunk(plain, shards, "--shards", "4,6")
-        else:
-            array = zarr.create_array(str(shards), shape=data.shape, dtype=dtype or data.dtype, chunks=(2, 3),
-                                      shards=(4, 6))
-            array[...] = data
-        for number, (source, arguments) in enumerate(((plain, ("--shards", "4,6")), (shards, ("--shards", "none")),
-                                                      (plain, ("--shards", "all,all", "-c", "3,4")),
-                                                      (shards, ("-c", "4,2")))):
-            out = t / ("%s-%d.zarr" % (name, number))
-            t.rechunk(source, out, *arguments, "--verify", "full")
-            got = zarr.open_array(str(out), mode="r")
-            t.equal("%s %s: values" % (name, arguments), data.tolist(), got[...].tolist())
-            t.equal("%s %s: type" % (name, arguments), array.dtype, got.dtype)
-        t.equal(name + ": objects", 5, len(objects(t / (name + "-0.zarr"))))
-
-
 def test_read_indexes(t):
     data = values("i2")
     for location in ("start", "end"):
