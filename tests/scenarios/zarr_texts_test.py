@@ -35,10 +35,10 @@ def object_array(values, shape):
     return flat.reshape(shape)
 
 
-def ask_zarr2(t, wishes):
-    python = Path(sys.prefix + "-zarr2") / "bin" / "python"
+def ask_zarr2(t, wishes, name="-zarr2"):
+    python = Path(sys.prefix + name) / "bin" / "python"
     if not python.exists():
-        raise harness.Skip("there is no zarr-python 2 beside the judges (tools/judges)")
+        raise harness.Skip("there is no %s%s (tools/judges)" % (Path(sys.prefix).name, name))
     asked, answered = t / "wishes.json", t / "answers.json"
     asked.write_text(json.dumps(wishes))
     subprocess.run([python, HERE / "other_texts.py", asked, answered], check=True)
@@ -46,7 +46,7 @@ def ask_zarr2(t, wishes):
     asked.unlink(), answered.unlink()
     for wish, answer in zip(wishes, answers):
         if "error" in answer:
-            raise RuntimeError("zarr-python 2: %s: %s" % (wish["path"], answer["error"]))
+            raise RuntimeError("zarr-python of %s: %s: %s" % (name, wish["path"], answer["error"]))
     return answers
 
 
@@ -77,8 +77,7 @@ def test_version_3(t):
     codecs = {"none": {"compressors": None}, "zstd": {"compressors": zarr.codecs.ZstdCodec(level=3)},
               "gzip": {"compressors": zarr.codecs.GzipCodec(level=1)},
               "blosc": {"compressors": zarr.codecs.BloscCodec(cname="lz4", shuffle="shuffle", typesize=1)},
-              "crc": {"compressors": [zarr.codecs.ZstdCodec(level=1), zarr.codecs.Crc32cCodec()]},
-              "order_f": {"filters": zarr.codecs.TransposeCodec(order=(1, 0)), "compressors": None}}
+              "crc": {"compressors": [zarr.codecs.ZstdCodec(level=1), zarr.codecs.Crc32cCodec()]}}
     for name, options in codecs.items():
         source = t / (name + ".zarr")
         write_zarr3(source, values, shape, (3, 2), **options)
@@ -94,6 +93,26 @@ def test_version_3(t):
                 t.equal("codecs", plain(json.loads((source / "zarr.json").read_text())["codecs"]),
                         plain(document["codecs"]))
                 t.equal("chunks as they are", harness.tree_hash(source / "c"), harness.tree_hash(target / "c"))
+
+
+def test_transposed_in_version_3(t):
+    """zarr-python 3.1 does not read back the texts that it writes transposed, so a newer one judges: elements stand in
+    the order of the transposed chunk, as numbers do."""
+    for shape, chunks, axes, other in (((2, 3), (2, 3), (1, 0), "1,2"), ((4, 3, 5), (2, 3, 2), (2, 0, 1), "3,2,5")):
+        n = int(np.prod(shape))
+        values, name = words(n), "x".join(map(str, shape))
+        ask_zarr2(t, [{"do": "write", "path": str(t / (name + ".zarr")), "kind": "text", "shape": shape,
+                       "values": values, "chunks": chunks, "transpose": axes}], "-zarr3")
+        targets = {"keep": ("-c", "keep"), "other": ("-c", other), "zarr2": ("--to", "zarr2")}
+        for kept, arguments in targets.items():
+            t.rechunk(t / (name + ".zarr"), t / ("%s-%s.zarr" % (name, kept)), "--verify", "full", *arguments)
+        reads = [{"do": "read", "path": str(t / ("%s-%s.zarr" % (name, kept))), "kind": "text"} for kept in targets]
+        for kept, answer in zip(targets, ask_zarr2(t, reads, "-zarr3")):
+            t.equal("%s, %s" % (name, kept), values, answer["values"])
+    letters = [list("abcdef")[i] for i in range(6)]
+    ask_zarr2(t, [{"do": "write", "path": str(t / "l.zarr"), "kind": "text", "shape": (2, 3), "values": letters,
+                   "chunks": (2, 3), "transpose": (1, 0)}], "-zarr3")
+    t.equal("the order in a chunk", vlen("adbecf"), (t / "l.zarr/c/0/0").read_bytes())
 
 
 def test_bytes_of_version_3(t):
