@@ -227,6 +227,10 @@ Json print_numpy_type(const DType& dtype, ByteOrder byte_order, TypeWords words)
     case Kind::complex_:
       if (dtype.bytes < 8) return nullptr;
       break;
+    case Kind::string:
+    case Kind::list:
+    case Kind::object:
+      return nullptr;
     default:
       break;
   }

@@ -13,6 +13,8 @@
 namespace chunkwise {
 namespace {
 
+constexpr const char* kAsciiTexts = "text-ascii";  // of an array: HDF5 says so of its strings
+
 constexpr int kVersion = 1;
 
 const Json kNull;
@@ -162,6 +164,8 @@ void HintsRead::apply(const std::string& path, ArrayMeta& meta, ZarrArray& nativ
   if (storage != nullptr && *storage == Json("compact")) native.storage = Storage::compact;
   const Json* codecs = member(path, "codecs");
   if (codecs != nullptr && codecs->is_string()) native.codecs = codecs->get<std::string>();
+  const Json* text = member(path, "text");
+  meta.ascii_texts = meta.dtype.kind == DType::Kind::string && text != nullptr && is_value(*text, kAsciiTexts);
 }
 
 void HintsRead::apply_dimensions(Hierarchy& tree) const {
@@ -320,6 +324,7 @@ void HintsWritten::array(const std::string& path, const ArrayNode& node, const D
     }
     member(path, "max_shape", extents);
   }
+  if (meta.ascii_texts) member(path, "text", Json(kAsciiTexts));
   if (const auto* origin = dynamic_cast<const ArrayOrigin*>(node.native.get())) {
     if (origin->storage) member(path, "storage", Json(storage_name(*origin->storage)));
     if (!origin->codecs.empty()) member(path, "codecs", Json(origin->codecs));

@@ -172,8 +172,12 @@ void needs_elements(const ArrayMeta& source, const ArrayMeta& target, Needs& nee
   const std::uint64_t typical =
       source.stored_bytes / static_cast<std::uint64_t>(std::max<Index>(source.n_stored_chunks, 1));
   const std::uint64_t tables = saturating_mul(2, source.chunk_bytes()) + saturating_mul(2, target.chunk_bytes());
-  const CodecChain decode(source.codecs, source.dtype.codec_bytes());
-  const CodecChain encode(target.codecs, target.dtype.codec_bytes());
+  // Where elements refer, the format runs its codecs itself.
+  const auto chain_of = [](const ArrayMeta& meta) {
+    return meta.dtype.refers ? CodecChain() : CodecChain(meta.codecs, meta.dtype.codec_bytes());
+  };
+  const CodecChain decode = chain_of(source);
+  const CodecChain encode = chain_of(target);
   encode.require_lossless();
   const std::uint64_t of_codecs = std::max(decode.scratch_need(kTypicalStream_bytes).codec_bytes,
                                            encode.scratch_need(kTypicalStream_bytes).codec_bytes);

@@ -1,8 +1,8 @@
 """zarr-python of another environment and elements of any length: `python other_texts.py WISHES ANSWERS`.
 
 A wish is {"do": "write", "path", "values": nested list, "kind": "text" | "bytes" | "list", "item", "chunks", "order",
-"compress", "written": [first, end], "fill"} or {"do": "read", "path", "kind"}. Values of bytes are lists of numbers. The
-answer to a read has "values", "order", "filters" and "fill"; to what failed "error".
+"compress", "written": [first, end], "fill", "transpose": axes (of Zarr v3)} or {"do": "read", "path", "kind"}. Values of bytes are lists of numbers. The
+answer to a read has "values" and "fill"; to what failed "error".
 """
 
 import json
@@ -27,7 +27,17 @@ def objects(nested, shape, kind, item):
     return flat.reshape(shape)
 
 
+def write_transposed(wish):
+    shape = tuple(wish["shape"])
+    array = zarr.create_array(wish["path"], shape=shape, chunks=tuple(wish["chunks"]), dtype="string",
+                              filters=zarr.codecs.TransposeCodec(order=tuple(wish["transpose"])), compressors=None)
+    array[...] = objects(wish["values"], shape, "text", None)
+    return {}
+
+
 def write(wish):
+    if "transpose" in wish:
+        return write_transposed(wish)
     kind, item, shape = wish["kind"], wish.get("item"), tuple(wish["shape"])
     codec = {"text": numcodecs.VLenUTF8, "bytes": numcodecs.VLenBytes,
              "list": lambda: numcodecs.VLenArray(item)}[kind]()
@@ -48,8 +58,7 @@ def read(wish):
     array = zarr.open_array(wish["path"], mode="r")
     plain = {"text": lambda v: v, "bytes": list, "list": lambda v: np.asarray(v).tolist()}[wish["kind"]]
     values = [v if v is None or isinstance(v, int) else plain(v) for v in array[...].ravel().tolist()]
-    return {"values": values, "order": array.order, "filters": [f.get_config() for f in array.filters or []],
-            "fill": array.fill_value, "attributes": dict(array.attrs)}
+    return {"values": values, "fill": array.fill_value}
 
 
 def main():

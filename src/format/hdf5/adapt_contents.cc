@@ -145,6 +145,8 @@ class ContentAdapter {
     const auto* native = dynamic_cast<const ArrayNative*>(node.native.get());
     if (netcdf_ && meta.dtype.kind == DType::Kind::list)
       lose(meta.path, fmt::format("type {} (a type without a name)", meta.dtype.name()));
+    else if (meta.dtype.kind == DType::Kind::object)
+      lose(meta.path, "type " + meta.dtype.name());
     else if (!meta.unsupported.empty())
       lose(meta.path, meta.unsupported);
     else if (netcdf_ && meta.dtype.kind == DType::Kind::text && meta.dtype.bytes != 1)

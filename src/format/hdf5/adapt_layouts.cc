@@ -75,8 +75,13 @@ bool is_ordinary(const CodecSpec& spec) {
 std::optional<CodecSpecs> original_codecs(const ArrayNode& node) {
   const auto* origin = dynamic_cast<const ArrayOrigin*>(node.native.get());
   if (origin == nullptr || origin->codecs.empty()) return std::nullopt;
+  // Of elements of any length the library leaves the shuffle without parameters, so that it is known by its number.
+  std::string codecs = origin->codecs;
+  constexpr std::string_view kBareShuffle = "hdf5-2,";
+  if (node.meta.dtype.is_varying() && codecs.starts_with(kBareShuffle))
+    codecs.replace(0, kBareShuffle.size(), "shuffle,");
   try {
-    CodecSpecs specs = parse_codecs(origin->codecs);
+    CodecSpecs specs = parse_codecs(codecs);
     if (std::all_of(specs.begin(), specs.end(), is_ordinary)) return specs;
   } catch (const Error& error) {
     if (error.code() != Code::usage) throw;  // a filter of a file, not of ours

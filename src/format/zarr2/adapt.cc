@@ -25,7 +25,6 @@ bool has_spelling(const std::string& codec) {
 }
 
 bool has_type(const DType& dtype) {
-  if (dtype.is_varying()) return false;
   return has_object_codec(dtype) || !print_numpy_type(dtype, ByteOrder::little).is_null();
 }
 

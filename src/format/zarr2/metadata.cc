@@ -33,7 +33,6 @@ void parse_dtype_member(const Json& value, ArrayMeta& meta) {
   meta.dtype = std::move(type.dtype);
   meta.layout.byte_order = type.byte_order;
   if (!type.unsupported.empty()) refuse(meta, type.unsupported);
-  if (meta.dtype.is_varying()) refuse(meta, "data type " + meta.dtype.name());
 }
 
 CodecSpec parse_codec(const Json& config, const char* what) {

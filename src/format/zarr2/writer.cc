@@ -81,7 +81,9 @@ class TreeWriter {
     }
     if (!attributes.empty()) add(node, ".zattrs", std::move(attributes));
 
-    const DType stored = parse_numpy_type(print_numpy_type(meta.dtype, meta.layout.byte_order)).dtype;
+    const DType stored = meta.dtype.is_varying()
+                             ? meta.dtype
+                             : parse_numpy_type(print_numpy_type(meta.dtype, meta.layout.byte_order)).dtype;
     hints_.array(hint_path, array, stored);
     hint_fill(hint_path, array, native, fill);
     ChunkKeys keys;

@@ -86,7 +86,6 @@ class ArrayParser {
     meta_.dtype = std::move(type.dtype);
     spelling_.type_json = dump_json(value);
     if (!type.unsupported.empty()) refuse(type.unsupported);
-    if (meta_.dtype.is_varying()) refuse("data type " + meta_.dtype.name());
   }
 
   void parse_keys() {

@@ -223,7 +223,7 @@ Json print_type(const DType& dtype) {
 }
 
 bool has_type(const DType& dtype) {
-  return !dtype.is_varying() && !print_type(dtype).is_null();
+  return !print_type(dtype).is_null();
 }
 
 std::size_t word_bytes(const DType& dtype) {
