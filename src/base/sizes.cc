@@ -105,7 +105,7 @@ std::string format_bytes(std::uint64_t bytes) {
 
 std::string format_seconds(double seconds) {
   if (std::isnan(seconds)) return "nan s";
-  if (seconds < 0) return "-" + format_seconds(-seconds);
+  if (seconds < 0) return fmt::format("-{}", format_seconds(-seconds));
   if (std::isinf(seconds)) return "inf s";
   if (seconds == 0) return "0 s";
   // The bounds are where one decimal would round up to the next unit.
@@ -129,7 +129,7 @@ std::string format_count(std::int64_t n) {
   const std::size_t first = n < 0 ? 1 : 0;
   for (std::size_t i = digits.size(); i > first + 3;) {
     i -= 3;
-    digits.insert(i, ",");
+    digits.insert(i, 1, ',');
   }
   return digits;
 }

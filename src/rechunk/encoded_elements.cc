@@ -143,7 +143,6 @@ class EncodedElementSink final : public ElementSink {
     }
   }
 
-
  private:
   /// Puts the elements in stored order; what lies past the end of the array is fill.
   void arrange(ChunkId id, std::span<const ElementView> elements) {

@@ -135,7 +135,7 @@ std::string head_text(const Group& g) {
             : meta.storage == Storage::virtual_ ? ", virtual"
                                                 : ", contiguous";
   }
-  if (!meta.codecs.empty()) text += ", " + to_string(meta.codecs);
+  if (!meta.codecs.empty()) text.append(", ").append(to_string(meta.codecs));
   if (g.variables.size() > 1) text += fmt::format("  (sizes and times: {})", meta.path);
   return text;
 }
@@ -209,7 +209,7 @@ std::string table_text(const Variable& variable) {
   for (std::size_t p = kPatternsInFirst; p < n_patterns; p += kPatternsInOthers) {
     columns = fixed();
     for (std::size_t q = p; q < std::min(n_patterns, p + kPatternsInOthers); ++q) columns.push_back(pattern_column(q));
-    text += "\n" + format_table(columns);
+    text.append("\n").append(format_table(columns));
   }
   return text + rows.also;
 }
@@ -306,9 +306,10 @@ std::string command_text(const AdviseReport& report) {
       ++n_shown;
       const Layout& pick = *variable->find(Layout::Kind::recommended);
       const std::string name = variable_spec(*variable, report.variables);
-      specs.push_back("-c " + shell_word(name + lengths_spec(*pick.chunk, *variable)));
+      specs.push_back(fmt::format("-c {}", shell_word(name + lengths_spec(*pick.chunk, *variable))));
       if (variable->meta.shards.empty()) continue;
-      specs.push_back("--shards " + shell_word(name + (pick.shard ? lengths_spec(*pick.shard, *variable) : "none")));
+      const std::string lengths = pick.shard ? lengths_spec(*pick.shard, *variable) : "none";
+      specs.push_back(fmt::format("--shards {}", shell_word(name + lengths)));
     }
   }
   std::string text = start;
@@ -341,15 +342,15 @@ std::string advise_text(const AdviseReport& report, bool explain) {
   text += "size: on disk; ratio: slowest access over fastest\n";
   for (const auto& g : group(report.variables)) {
     const Variable& variable = *g.variables.front();
-    text += "\n" + wrap(head_text(g), 4);
+    text.append("\n").append(wrap(head_text(g), 4));
     for (const auto& pattern : variable.patterns) {
       text += wrap(
           fmt::format("  {} x{}: {}", pattern.name, pattern.weight, describe_extents(pattern.extents, variable.axes)),
           6);
     }
-    for (const auto& note : variable.notes) text += wrap("  " + note, 4);
-    text += "\n" + table_text(variable) + wrap(verdict_text(report, variable), 0);
-    if (explain) text += "\n" + explain_text(report, variable);
+    for (const auto& note : variable.notes) text.append(wrap(fmt::format("  {}", note), 4));
+    text.append("\n").append(table_text(variable)).append(wrap(verdict_text(report, variable), 0));
+    if (explain) text.append("\n").append(explain_text(report, variable));
   }
   if (report.variables.empty()) text += "\nNo variable of two or more dimensions to advise on.\n";
   const std::string command = command_text(report);
@@ -360,7 +361,7 @@ std::string advise_text(const AdviseReport& report, bool explain) {
       list += fmt::format("{}{} ({})", i == 0 ? "" : ", ", report.skipped[i].path, report.skipped[i].why);
     }
     if (report.skipped.size() > kMostSkipped) list += fmt::format(" and {} more", report.skipped.size() - kMostSkipped);
-    text += "\n" + wrap("Not advised on: " + list, 2);
+    text.append("\n").append(wrap(fmt::format("Not advised on: {}", list), 2));
   }
   return text;
 }

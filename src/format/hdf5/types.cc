@@ -198,7 +198,7 @@ std::optional<ElementType> compound_type(const Lock& lock, hid_t type, int depth
 DType text_type(hid_t type) {
   DType dtype(Kind::text, H5Tget_size(type));
   const auto add = [&](bool is_so, const char* word) {
-    if (is_so) dtype.other += (dtype.other.empty() ? "" : " ") + std::string(word);
+    if (is_so) dtype.other.append(dtype.other.empty() ? "" : " ").append(word);
   };
   add(H5Tget_cset(type) == H5T_CSET_UTF8, kUtf8);
   add(H5Tget_strpad(type) == H5T_STR_SPACEPAD, kSpaces);
@@ -249,7 +249,7 @@ ElementType element_type(const Lock& lock, hid_t type, int depth) {
 }
 
 Hid make_enum(const Lock& lock, const DType& dtype, ByteOrder byte_order) {
-  const std::string what = "cannot make the type " + dtype.name();
+  const std::string what = fmt::format("cannot make the type {}", dtype.name());
   DType plain = dtype;
   plain.names.clear();
   const Hid base = make_type(lock, plain, byte_order);
@@ -265,7 +265,7 @@ Hid make_enum(const Lock& lock, const DType& dtype, ByteOrder byte_order) {
 }
 
 Hid make_compound(const Lock& lock, const DType& dtype) {
-  const std::string what = "cannot make the type " + dtype.name();
+  const std::string what = fmt::format("cannot make the type {}", dtype.name());
   Hid type = owned(lock, H5Tcreate(H5T_COMPOUND, dtype.bytes), what, Code::internal);
   std::size_t offset = 0;
   for (const DType::Member& member : dtype.members) {
@@ -354,7 +354,7 @@ ElementType element_type(const Lock& lock, hid_t type) {
 
 Hid make_type(const Lock& lock, const DType& dtype, ByteOrder byte_order) {
   const bool big = byte_order == ByteOrder::big;
-  const std::string what = "cannot make the type " + dtype.name();
+  const std::string what = fmt::format("cannot make the type {}", dtype.name());
   const auto copy = [&](hid_t of) { return owned(lock, H5Tcopy(of), what, Code::internal); };
   if (!dtype.names.empty()) return make_enum(lock, dtype, byte_order);
   switch (dtype.kind) {

@@ -1,5 +1,7 @@
 #include "format/zarr2/nczarr.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -78,7 +80,7 @@ Json plain_zarray(const Json& zarray, const Json& zattrs) {
     const std::string& type = dtype->get_ref<const std::string&>();
     const std::string_view kind = std::string_view(type).substr(std::min<std::size_t>(type.size(), 1));
     if (kind == "U1" || kind.substr(0, 1) == "S") {
-      *dtype = "|" + std::string(kind == "U1" ? "S1" : kind);
+      *dtype = fmt::format("|{}", kind == "U1" ? "S1" : kind);
       // Plain text, where Zarr has base64.
       if (fill != nullptr && fill->is_string()) *fill = to_base64(as_bytes(fill->get_ref<const std::string&>()));
     } else if ((kind == "f4" || kind == "f8") && fill != nullptr && fill->is_number_float() &&
