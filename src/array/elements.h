@@ -41,6 +41,8 @@ class ElementSource {
   const ArrayMeta& meta() const { return meta_; }
   /// False if nothing of this chunk of the array was ever written. Such chunks must not be read.
   virtual bool is_written(ChunkId id) = 0;
+  /// Whether readers of the format see the fill in such chunks if others were written.
+  virtual bool unwritten_is_readable() const { return true; }
   /// The elements of `box`, which lies in one chunk, in C order; valid until the next call. False if they take more
   /// memory than there is, but parts of the box may take less. Throws Error{budget} if that is hopeless,
   /// Error{corrupt}, Error{io}.
@@ -60,6 +62,8 @@ class ElementSink {
   virtual void write(ChunkId id, std::span<const ElementView> elements) = 0;
   /// A chunk that reads as fill and is not stored. Every chunk is either written or left out.
   virtual void leave_out(ChunkId /*id*/) {}
+  /// As of a source.
+  virtual bool unwritten_is_readable() const { return true; }
 };
 
 }  // namespace chunkwise

@@ -212,6 +212,7 @@ ElementCopy copy_elements(const Reader& reader, const ArrayMeta& source, Writer&
   const ElementView target_fill = fill_element(target);
   const ChunkGrid source_grid = source.grid();
   const ChunkGrid grid = target.grid();
+  const bool may_stay_unwritten = to->unwritten_is_readable() || !from->unwritten_is_readable();
   std::vector<ElementView> elements;
   const auto write = [&](ChunkId id) {
     tile.elements(grid.box(id), elements);
@@ -223,7 +224,8 @@ ElementCopy copy_elements(const Reader& reader, const ArrayMeta& source, Writer&
       const std::vector<ChunkId> sources = source_grid.overlapping(intersect(grid.box(id), whole(source.shape)));
       return std::none_of(sources.begin(), sources.end(), [&](ChunkId chunk) { return from->is_written(chunk); });
     };
-    const bool is_fill = all_are(target_fill) || (source.fill == target.fill && all_are(fill) && stays_unwritten());
+    const bool is_fill = (to->unwritten_is_readable() && all_are(target_fill)) ||
+                         (may_stay_unwritten && source.fill == target.fill && all_are(fill) && stays_unwritten());
     is_fill ? to->leave_out(id) : to->write(id, elements);
     if (is_sampled(grid, id)) copy.proofs.push_back({id, hash_of(elements), is_fill});
     if (work.done)

@@ -177,10 +177,14 @@ def test_other_types(t):
                                                       (shards, ("-c", "4,2")))):
             out = t / ("%s-%d.zarr" % (name, number))
             t.rechunk(source, out, *arguments, "--verify", "full")
+            if name == "record":  # nor read from them: the judge is what is no longer in shards
+                t.rechunk(out, t / "out.zarr", "--shards", "none", "--verify", "full", "--overwrite")
+                out = t / "out.zarr"
             got = zarr.open_array(str(out), mode="r")
             t.equal("%s %s: values" % (name, arguments), data.tolist(), got[...].tolist())
             t.equal("%s %s: type" % (name, arguments), array.dtype, got.dtype)
-        t.equal(name + ": objects", 5, len(objects(t / (name + "-0.zarr"))))
+        n_objects = 6 if name == "datetime" else 5  # the fill of dates is no zero, but NaT
+        t.equal(name + ": objects", n_objects, len(objects(t / (name + "-0.zarr"))))
 
 
 def test_read_indexes(t):

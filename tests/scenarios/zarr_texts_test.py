@@ -6,6 +6,7 @@ Written by zarr-python 2 and 3, xarray, netCDF4 and h5py; read back by them, ele
 
 import json
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -139,9 +140,10 @@ def test_missing_chunks_of_version_3(t):
     t.equal("fill", "n/a", json.loads((t / "o.zarr/zarr.json").read_text())["fill_value"])
     t.rechunk(t / "s.zarr", t / "o.h5", "-c", "4", "--to", "h5", "--verify", "full")
     with h5py.File(t / "o.h5") as file:
-        t.equal("first chunk", [b"n/a", b"n/a", b"x", b""], list(file["s"][:4]))
+        t.equal("values in HDF5", [w.encode() for w in wanted], list(file["s"][:]))
         t.equal("fill", b"n/a", file["s"].fillvalue)
-        t.equal("stored chunks", 1, file["s"].id.get_num_chunks())
+        # All, since HDF5 cannot read a fill of any length from a file it may not write.
+        t.equal("stored chunks", 3, file["s"].id.get_num_chunks())
 
 
 def test_shards(t):
@@ -244,7 +246,8 @@ def make_netcdf(path):
         v.setncattr("aliases", ["", "a", "ü"])
         v = file.createVariable("note", str, ("time", "station"), fill_value="n/a", chunksizes=(2, 4))
         v[:5] = object_array([w.replace("\0", "-") for w in words(45)], (5, 9))
-        file.createVariable("code", str, ("station",), chunksizes=(4,))[:4] = object_array(["p", "", "q", "r"], (4,))
+        # All of it: where a chunk of strings was never written, ncdump stops with an HDF error.
+        file.createVariable("code", str, ("station",), chunksizes=(4,))[:] = object_array(list("pq") * 4 + [""], (9,))
         file.createVariable("t", "f4", ("time", "station"))[:] = np.arange(45, dtype="f4").reshape(5, 9)
         file.createVariable("one", str, ())[...] = "alone"
         file.setncattr_string("title", "")
@@ -262,6 +265,8 @@ def test_netcdf_and_back(t):
         t.rechunk(t / "s.nc", middle, "--to", version, "-c", "note:2,3", "--verify", "full")
         t.rechunk(middle, t / (version + ".nc"), "-c", "note:2,4", "-c", "t:keep", "--to", "nc4", "--verify", "full")
         t.none("ncdump after " + version, judges.text_differences(dump(t / "s.nc"), dump(t / (version + ".nc"))))
+        if version == "zarr3":  # xarray decodes no fill of a string there
+            continue
         with xr.open_dataset(t / "s.nc") as wanted, xr.open_zarr(middle) as got:
             for name in wanted.variables:
                 t.equal("%s in %s" % (name, version), wanted[name].values.tolist(), got[name].values.tolist())
@@ -291,7 +296,9 @@ def test_hdf5_and_back(t):
         left_out = ("--exclude", "lists") if version == "zarr3" else ()
         t.rechunk(t / "s.h5", t / (version + ".zarr"), "--to", version, "--verify", "full", *left_out)
         t.rechunk(t / (version + ".zarr"), t / (version + ".h5"), "--to", "h5", "--verify", "full")
-        with h5py.File(t / "s.h5") as a, h5py.File(t / (version + ".h5")) as b:
+        shutil.copy(t / "s.h5", t / "a.h5")
+        # HDF5 reads the fill of strings that were never written only where it may write.
+        with h5py.File(t / "a.h5", "r+") as a, h5py.File(t / (version + ".h5"), "r+") as b:
             for name in a:
                 if name == "lists" and left_out:
                     continue
@@ -302,8 +309,8 @@ def test_hdf5_and_back(t):
                 t.equal("fill of " + name, np.asarray(a[name].fillvalue).tolist(), np.asarray(b[name].fillvalue).tolist())
                 t.equal("stored bytes of %s, none or some" % name, a[name].id.get_storage_size() > 0,
                         b[name].id.get_storage_size() > 0)
-        group = zarr.open_group(t / (version + ".zarr"), mode="r")
-        t.equal("utf8 in " + version, texts, [str(v) for v in np.ravel(group["utf8"][...])])
+        array = zarr.open_array(t / (version + ".zarr") / "utf8", mode="r")  # zarr-python 3 opens no group with lists
+        t.equal("utf8 in " + version, texts, [str(v) for v in np.ravel(array[...])])
     t.refused("rechunk", t / "s.h5", t / "x.zarr", "--to", "zarr3", code=4, says=["/lists", "list of i2"])
 
 

@@ -28,6 +28,12 @@ hvl_t list_at(const ElementForm& form, const std::byte* data, std::size_t i) {
   return list;
 }
 
+/// To hand out a fill of any length HDF5 (1.10 to 1.14) puts it into the file's heap first, which fails in a file that
+/// is open for reading.
+bool reads_unwritten(const ArrayMeta& meta) {
+  return meta.fill.empty();
+}
+
 class Hdf5ElementSource final : public ElementSource {
  public:
   Hdf5ElementSource(const Lock& lock, const ElementPlace& place, std::uint64_t most_bytes)
@@ -42,6 +48,7 @@ class Hdf5ElementSource final : public ElementSource {
         texts_(room_bytes_) {}
 
   bool is_written(ChunkId id) override { return presence_.has(id); }
+  bool unwritten_is_readable() const override { return reads_unwritten(meta_); }
 
   bool read(const Box& box, std::vector<ElementView>& elements) override {
     const Lock lock;
@@ -105,6 +112,7 @@ class Hdf5ElementSink final : public ElementSink {
       throw error.in(meta_.path);
     }
   }
+  bool unwritten_is_readable() const override { return reads_unwritten(meta_); }
 
  private:
   /// As lists texts keep zero bytes, as texts empty ones differ from none.

@@ -83,11 +83,11 @@ void adapt_fill(ArrayNode& node, const std::string& source) {
   ZarrArray& native = zarr_native(node);
   if (source == "zarr2" && !native.fill_json.empty()) {
     if (meta.dtype.kind == DType::Kind::other) return;  // whose bits nobody reads
-    // As it was, but in plain spelling.
     if (meta.dtype.kind == DType::Kind::object) return;
+    // As it was, but in plain spelling; a 0 where texts are due has none.
     if (parse_json(native.fill_json).is_null()) return leave_fill_untold(meta, native);
     const auto told = fill_from_json(parse_json(native.fill_json), meta.dtype);
-    native.fill_json = dump_json(fill_to_json(meta.dtype, told, FillStyle::zarr2));
+    if (!meta.dtype.is_varying()) native.fill_json = dump_json(fill_to_json(meta.dtype, told, FillStyle::zarr2));
     if (native.has_absent_chunks || !native.untold_fill) meta.fill = in_order(told, meta.dtype, meta.layout.byte_order);
     return;
   }
