@@ -11,7 +11,6 @@
 #include "base/process_memory.h"
 #include "base/sizes.h"
 #include "store/copy_file.h"
-#include "store/device_rate.h"
 #include "store/staged.h"
 
 namespace chunkwise {

@@ -198,13 +198,19 @@ std::uint64_t total_bytes(const Plan& plan) {
 /// What the devices would take at least. After the fact, so that measuring takes nothing from the run.
 void measure_devices(const RechunkRequest& request, RechunkReport& report) {
   Limits& limits = report.limits ? *report.limits : report.limits.emplace();
-  limits.read_bytes_per_s = measure_read_rate(request.source);
+  const DeviceRate reading = measure_read_rate(request.source);
   const std::filesystem::path folder = std::filesystem::path(request.target).parent_path();
-  limits.write_bytes_per_s = measure_write_rate(folder.empty() ? "." : folder.string());
-  if (limits.read_bytes_per_s > 0)
-    limits.read_s = static_cast<double>(report.totals.read_bytes) / limits.read_bytes_per_s;
-  if (limits.write_bytes_per_s > 0)
-    limits.write_s = static_cast<double>(report.totals.written_bytes) / limits.write_bytes_per_s;
+  const DeviceRate writing = measure_write_rate(folder.empty() ? "." : folder.string());
+  limits.read_bytes_per_s = reading.bytes_per_s;
+  limits.write_bytes_per_s = writing.bytes_per_s;
+  limits.read_cpu_s_per_byte = reading.cpu_s_per_byte;
+  limits.write_cpu_s_per_byte = writing.cpu_s_per_byte;
+  const auto n_read = static_cast<double>(report.totals.read_bytes);
+  const auto n_written = static_cast<double>(report.totals.written_bytes);
+  if (limits.read_bytes_per_s > 0) limits.read_s = n_read / limits.read_bytes_per_s;
+  if (limits.write_bytes_per_s > 0) limits.write_s = n_written / limits.write_bytes_per_s;
+  limits.transfer_s = (n_read * limits.read_cpu_s_per_byte + n_written * limits.write_cpu_s_per_byte) /
+                      std::max(1, report.plan.n_threads);
 }
 
 }  // namespace

@@ -129,12 +129,12 @@ class Stage {
 }  // namespace
 
 double Limits::seconds() const {
-  return std::max({read_s, write_s, decode_s + encode_s});
+  return std::max({read_s, write_s, cores_s()});
 }
 
 const char* Limits::name() const {
   if (seconds() == read_s) return "read";
-  return seconds() == write_s ? "write" : "decode and encode";
+  return seconds() == write_s ? "write" : "cores";
 }
 
 void measure_codecs(const Plan& plan, const Reader& source, const std::vector<ArrayMeta>& sources, const Reader& target,

@@ -15,16 +15,22 @@ struct Limits {
   double write_bytes_per_s = 0;   // the target's device, until durable
   double decode_bytes_per_s = 0;  // of decoded bytes
   double encode_bytes_per_s = 0;
+  // Of the processor, for a byte from or to a device: the system's copies.
+  double read_cpu_s_per_byte = 0;
+  double write_cpu_s_per_byte = 0;
 
   // What each would take for this rewrite if it were alone.
   double read_s = 0;
   double write_s = 0;
   double decode_s = 0;
   double encode_s = 0;
+  double transfer_s = 0;  // what the cores do for the devices, shared by all threads
 
-  /// Devices work beside the cores, which decode as well as encode.
+  /// Of the cores: they decode, encode, and carry the bytes between devices and memory.
+  double cores_s() const { return decode_s + encode_s + transfer_s; }
+  /// Devices work beside the cores.
   double seconds() const;
-  /// "decode and encode", "read", "write": what takes that long.
+  /// "cores", "read", "write": what takes that long.
   const char* name() const;
 };
 

@@ -65,6 +65,10 @@ std::string stages_text(const RechunkReport& report) {
     out +=
         fmt::format("{:<8}{:>12}{:>13}{:>17}{:>12}\n", row.name, format_bytes(row.bytes), format_seconds(row.thread_s),
                     rate_text(row.limit_bytes_per_s), row.limit_s > 0 ? format_seconds(row.limit_s) : "");
+  if (limits.transfer_s > 0)
+    out +=
+        fmt::format("{:<8}{:>12}{:>13}{:>17}{:>12}\n", "transfer",
+                    format_bytes(totals.read_bytes + totals.written_bytes), "", "", format_seconds(limits.transfer_s));
   if (limits.seconds() > 0)
     out += fmt::format("limit of this machine: {} ({}); reached {:.2f} of it\n", format_seconds(limits.seconds()),
                        limits.name(), limits.seconds() / std::max(report.rewrite_seconds, 1e-9));

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <exception>
 #include <filesystem>
 #include <mutex>
@@ -34,6 +35,27 @@ constexpr std::size_t kMostFiles = 4096;
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
+
+double cpu_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+/// Counts from when it is made.
+class Stopwatch {
+ public:
+  double seconds() const { return seconds_since(begin_); }
+  DeviceRate rate(std::uint64_t bytes) const {
+    if (bytes == 0) return {};
+    const auto n = static_cast<double>(bytes);
+    return {n / std::max(seconds(), 1e-9), (cpu_seconds() - begin_cpu_s_) / n};
+  }
+
+ private:
+  Clock::time_point begin_ = Clock::now();
+  double begin_cpu_s_ = cpu_seconds();
+};
 
 struct Block {
   std::size_t file = 0;
@@ -76,15 +98,15 @@ std::vector<Block> cold_blocks(const std::vector<std::string>& files) {
 
 }  // namespace
 
-double measure_read_rate(const std::string& path) {
+DeviceRate measure_read_rate(const std::string& path) {
   const std::vector<std::string> files = files_of(path);
   const std::vector<Block> blocks = cold_blocks(files);
-  if (blocks.empty()) return 0;
+  if (blocks.empty()) return {};
   std::atomic<std::size_t> next{0};
   std::atomic<std::uint64_t> read_bytes{0};
   std::mutex mutex;
   std::exception_ptr failure;
-  const Clock::time_point begin = Clock::now();
+  const Stopwatch watch;
   {
     std::vector<std::jthread> readers;
     for (int i = 0; i < kRequestsInFlight; ++i) {
@@ -93,7 +115,7 @@ double measure_read_rate(const std::string& path) {
           Bytes buffer(static_cast<std::size_t>(kBlockBytes));
           for (;;) {
             const std::size_t at = next++;
-            if (at >= blocks.size() || seconds_since(begin) > kMostSeconds) return;
+            if (at >= blocks.size() || watch.seconds() > kMostSeconds) return;
             const Block& block = blocks[at];
             const posix::Descriptor fd(::open(files[block.file].c_str(), O_RDONLY | O_CLOEXEC));
             if (!fd) posix::throw_io("open", files[block.file], errno);
@@ -109,10 +131,10 @@ double measure_read_rate(const std::string& path) {
     }
   }
   if (failure) std::rethrow_exception(failure);
-  return static_cast<double>(read_bytes) / std::max(seconds_since(begin), 1e-9);
+  return watch.rate(read_bytes);
 }
 
-double measure_write_rate(const std::string& folder) {
+DeviceRate measure_write_rate(const std::string& folder) {
   const std::string& name = folder;
   const posix::Descriptor fd = posix::nameless_file(folder);
   Bytes block(static_cast<std::size_t>(kBlockBytes));
@@ -124,9 +146,9 @@ double measure_write_rate(const std::string& folder) {
     state ^= state << 17U;
     std::memcpy(block.data() + at, &state, sizeof state);
   }
-  const Clock::time_point begin = Clock::now();
+  const Stopwatch watch;
   std::uint64_t written_bytes = 0;
-  while (written_bytes < kMostWrittenBytes && seconds_since(begin) < kMostSeconds) {
+  while (written_bytes < kMostWrittenBytes && watch.seconds() < kMostSeconds) {
     posix::write_all(fd.get(), block, name);
     // As a long rewrite does, so that the device works from the start.
     static_cast<void>(::sync_file_range(fd.get(), static_cast<off_t>(written_bytes), static_cast<off_t>(kBlockBytes),
@@ -134,7 +156,7 @@ double measure_write_rate(const std::string& folder) {
     written_bytes += kBlockBytes;
   }
   if (::fdatasync(fd.get()) != 0) posix::throw_io("write", name, errno);
-  return static_cast<double>(written_bytes) / std::max(seconds_since(begin), 1e-9);
+  return watch.rate(written_bytes);
 }
 
 }  // namespace chunkwise
