@@ -350,6 +350,11 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
     throw work.failed(std::move(e));
   }
   report.seconds = elapsed();
+  reader->take_counts();
+  for (RechunkReport::Variable& variable : report.variables) {
+    const ArrayNode* const now = find_array(reader->tree(), variable.source.path);
+    if (now != nullptr) variable.source = now->meta;
+  }
   if (request.stats) {
     measure_codecs(plan, *reader, sources, *to.open(request.target), targets, report.limits.emplace());
     measure_devices(request, report);

@@ -29,7 +29,7 @@ Error refuse(Code code, const UnfinishedTarget& found, const std::string& why) {
           "without --resume the work begins anew; remove the unfinished target if it is of no use"};
 }
 
-Candidate look_at(const UnfinishedTarget& found, const WorkIdentity& now) {
+Candidate look_at(const UnfinishedTarget& found, const WorkIdentity& now, bool resume) {
   Candidate candidate;
   candidate.description = "nothing of it can be used";
   if (!found.has_journal) return candidate;
@@ -60,6 +60,10 @@ Candidate look_at(const UnfinishedTarget& found, const WorkIdentity& now) {
     candidate.description += "; " + *why;
   } else if (!candidate.journal->has_checkpoint()) {
     candidate.journal = nullptr;
+  } else if (resume) {
+    if (const auto changed = changed_since(earlier))
+      candidate.refusal =
+          refuse(Code::unsupported, found, fmt::format("'{}' of the source has changed since", *changed));
   }
   if (candidate.refusal) candidate.journal = nullptr;
   return candidate;
@@ -109,7 +113,7 @@ std::string ResumableWork::take_up(const LogSink& log, const WorkIdentity& ident
       remove_stale(found, log);
       continue;
     }
-    Candidate candidate = look_at(found, identity);
+    Candidate candidate = look_at(found, identity, request_.resume);
     if (request_.resume && candidate.journal != nullptr && journal_ == nullptr && to_.resume != nullptr) {
       journal_ = std::move(candidate.journal);
       taken = found.path;

@@ -33,6 +33,9 @@ class Reader {
   virtual const Hierarchy& tree() const = 0;
   /// Counts stored chunks where opening only estimated their number (ArrayMeta::count_is_estimate). May take long.
   virtual void count_exactly() {}
+  /// Brings what tree() says of stored chunks up to what reading has found out since: some chunks may be missing after
+  /// all. Not while others use the tree.
+  virtual void take_counts() {}
   /// `path` of an array of tree(). Collects chunk addresses where the format has them.
   virtual std::unique_ptr<ArraySource> open_array(const std::string& path) const = 0;
   /// Elements of any length, within so much memory. Null: they lie in encoded chunks, which everybody can decode.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "array/sampled_chunks.h"
 #include "array/shard_sink.h"
 #include "array/shard_source.h"
 #include "base/error.h"
@@ -23,21 +24,12 @@ class ObjectSource final : public ArraySource {
   }
 
   ChunkRef locate(ChunkId id) const override {
+    if (looks_when_reading()) return Unlocated{max_stored_bytes_};
     const std::string key = key_of(id);
     try {
       const StoredChunks::Size size = size_of(id, key);
       if (size.is_absent) return Absent{};
-      if (size.bytes > max_stored_bytes_) {
-        throw Error(Code::corrupt, fmt::format("the stored chunk has {} bytes where at most {} are due", size.bytes,
-                                               max_stored_bytes_));
-      }
-      // Most codecs tell by themselves that something is missing; without codecs, only the size does.
-      if (size.bytes == 0 || (meta_.unsupported.empty() && meta_.codecs.empty() && !meta_.dtype.is_varying() &&
-                              size.bytes < decoded_bytes(id))) {
-        throw Error(Code::corrupt,
-                    fmt::format("the stored chunk has {} bytes where {} are due", size.bytes, decoded_bytes(id)),
-                    "the chunk is cut off; copy it again from its source");
-      }
+      check_size(id, size.bytes);
       return StoredAt{0, size.bytes, 0};
     } catch (Error& error) {
       throw error.in(place(id, key));
@@ -54,43 +46,68 @@ class ObjectSource final : public ArraySource {
     std::size_t total_bytes = 0;
     for (const ChunkId id : ids) {
       places.push_back(locate(id));
-      if (const auto* stored = std::get_if<StoredAt>(&places.back())) total_bytes += stored->length_bytes;
+      total_bytes += most_bytes(places.back());
     }
     block.resize_discard(total_bytes);
-    std::size_t offset = 0;
+    MutableByteView free = block.span();
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      const auto* stored = std::get_if<StoredAt>(&places[i]);
-      if (stored == nullptr) {
-        batch.chunks.push_back({{}, 0, true});
-        continue;
-      }
-      const MutableByteView bytes = block.span().subspan(offset, stored->length_bytes);
-      const std::string key = key_of(ids[i]);
-      try {
-        read_object(key, bytes);
-      } catch (Error& error) {
-        throw error.in(place(ids[i], key));
-      }
-      batch.chunks.push_back({bytes, 0, false});
-      offset += bytes.size();
+      batch.chunks.push_back(std::holds_alternative<Absent>(places[i]) ? EncodedChunk{{}, 0, true}
+                                                                       : read_chunk(ids[i], places[i], free));
+      free = free.subspan(batch.chunks.back().bytes.size());
     }
     batch.blocks.push_back(std::move(block));
   }
 
  private:
+  /// A chunk whose size nobody can bound needs to be asked for before it is read.
+  bool looks_when_reading() const {
+    return chunks_.late && !chunks_.late->if_made() && max_stored_bytes_ != std::numeric_limits<std::size_t>::max();
+  }
+
+  EncodedChunk read_chunk(ChunkId id, const ChunkRef& ref, MutableByteView to) const {
+    const std::string key = key_of(id);
+    try {
+      const auto* stored = std::get_if<StoredAt>(&ref);
+      const std::unique_ptr<Object> object = store_->open(key);
+      if (stored == nullptr && !object && size_of(id, key).is_absent) return {{}, 0, true};
+      if (!object || (stored != nullptr && object->size_bytes() != stored->length_bytes)) changed(object.get(), stored);
+      check_size(id, object->size_bytes());
+      const MutableByteView bytes = to.first(static_cast<std::size_t>(object->size_bytes()));
+      object->read(0, bytes);
+      return {bytes, 0, false};
+    } catch (Error& error) {
+      throw error.in(place(id, key));
+    }
+  }
+
+  void check_size(ChunkId id, std::uint64_t size_bytes) const {
+    if (size_bytes > max_stored_bytes_) {
+      throw Error(Code::corrupt,
+                  fmt::format("the stored chunk has {} bytes where at most {} are due", size_bytes, max_stored_bytes_));
+    }
+    // Most codecs tell by themselves that something is missing; without codecs, only the size does.
+    if (size_bytes == 0 || (meta_.unsupported.empty() && meta_.codecs.empty() && !meta_.dtype.is_varying() &&
+                            size_bytes < decoded_bytes(id))) {
+      throw Error(Code::corrupt,
+                  fmt::format("the stored chunk has {} bytes where {} are due", size_bytes, decoded_bytes(id)),
+                  "the chunk is cut off; copy it again from its source");
+    }
+  }
+
   StoredChunks::Size size_of(ChunkId id, const std::string& key) const {
-    if (chunks_.stored) {
-      if (const auto known = chunks_.stored->size_of(id)) return *known;
+    const StoredChunks* const listed = chunks_.late ? &chunks_.late->get() : chunks_.stored.get();
+    if (listed != nullptr) {
+      if (const auto known = listed->size_of(id)) return *known;
     }
     const auto size = store_->size_bytes(key);
     return size ? StoredChunks::Size{false, *size} : StoredChunks::Size{true, 0};
   }
 
-  void read_object(const std::string& key, MutableByteView bytes) const {
-    const std::unique_ptr<Object> object = store_->open(key);
-    if (object && object->size_bytes() == bytes.size()) return object->read(0, bytes);
-    const std::string now = object ? fmt::format("has {} bytes", object->size_bytes()) : "is gone";
-    throw Error(Code::corrupt, fmt::format("the stored chunk {}, {} bytes were there before", now, bytes.size()),
+  [[noreturn]] static void changed(const Object* now, const StoredAt* before) {
+    throw Error(Code::corrupt,
+                fmt::format("the stored chunk {}, {} there before",
+                            now != nullptr ? fmt::format("has {} bytes", now->size_bytes()) : "is gone",
+                            before != nullptr ? fmt::format("{} bytes were", before->length_bytes) : "it was"),
                 "something changes the dataset; wait until it is done");
   }
 
@@ -137,6 +154,12 @@ template <typename Value>
   throw Error(Code::not_found, fmt::format("no array {}", path), suggest(path, known));
 }
 
+void take_count(const StoredChunks& listed, ArrayMeta& meta) {
+  meta.stored_bytes = listed.bytes();
+  meta.n_stored_chunks = listed.count();
+  meta.count_is_estimate = false;
+}
+
 class ObjectReader final : public Reader {
  public:
   ObjectReader(std::shared_ptr<Store> store, Hierarchy tree, std::map<std::string, ObjectChunks> chunks)
@@ -149,10 +172,23 @@ class ObjectReader final : public Reader {
   void count_exactly() override {
     for (ArrayNode& node : tree_.arrays) {
       if (!node.meta.count_is_estimate) continue;
-      const ShardSource source(store_, node.meta, chunks_.at(node.meta.path));
+      const ObjectChunks& chunks = chunks_.at(node.meta.path);
+      if (chunks.late) {
+        take_count(chunks.late->get(), node.meta);
+        continue;
+      }
+      const ShardSource source(store_, node.meta, chunks);
       const ShardSource::Count count = source.count(true);
       node.meta.n_stored_chunks = count.n_chunks;
       node.meta.count_is_estimate = count.is_estimate;
+    }
+  }
+
+  void take_counts() override {
+    for (ArrayNode& node : tree_.arrays) {
+      const auto chunks = chunks_.find(node.meta.path);
+      if (chunks == chunks_.end() || !chunks->second.late) continue;
+      if (const StoredChunks* const made = chunks->second.late->if_made()) take_count(*made, node.meta);
     }
   }
 
@@ -236,10 +272,9 @@ std::unique_ptr<Writer> make_object_writer(std::shared_ptr<Store> store, const H
 }
 
 ObjectChunks find_chunks(const std::shared_ptr<const Store>& store, const ChunkKeys& keys, ArrayMeta& meta) {
-  ObjectChunks chunks{keys, nullptr};
+  ObjectChunks chunks{keys, nullptr, nullptr};
   chunks.stored = std::make_shared<const StoredChunks>(list_chunks(*store, keys, ChunkGrid(meta.shape, meta.unit())));
-  meta.stored_bytes = chunks.stored->bytes();
-  meta.n_stored_chunks = chunks.stored->count();
+  take_count(*chunks.stored, meta);
   if (!meta.shards.empty() && meta.unsupported.empty() && meta.n_stored_chunks > 0) {
     const ShardSource source(store, meta, chunks);
     const ShardSource::Count count = source.count(false);
@@ -247,6 +282,20 @@ ObjectChunks find_chunks(const std::shared_ptr<const Store>& store, const ChunkK
     meta.count_is_estimate = count.is_estimate;
   }
   return chunks;
+}
+
+std::optional<ObjectChunks> find_chunks_late(const std::shared_ptr<const Store>& store, const ChunkKeys& keys,
+                                             ArrayMeta& meta) {
+  if (!meta.shards.empty() || !is_worth_sampling(meta.grid())) return std::nullopt;
+  ChunkSample sample;
+  try {
+    sample = sample_chunks(*store, keys, meta.grid());
+  } catch (const Error&) {
+    return std::nullopt;  // a listing tells what is wrong
+  }
+  if (sample.n_found < sample.n_looked_at) return std::nullopt;
+  take_estimate(sample, meta);
+  return ObjectChunks{keys, nullptr, std::make_shared<const LateListing>(store, keys, meta.grid())};
 }
 
 std::size_t most_stored_bytes(const ArrayMeta& meta) {

@@ -162,4 +162,13 @@ StoredChunks list_chunks(const Store& store, const ChunkKeys& keys, const ChunkG
   return ChunkLister(store, keys, grid).list();
 }
 
+const StoredChunks& LateListing::get() const {
+  const std::lock_guard lock(mutex_);
+  if (!chunks_) {
+    chunks_ = list_chunks(*store_, keys_, grid_);
+    made_.store(&*chunks_, std::memory_order_release);
+  }
+  return *chunks_;
+}
+
 }  // namespace chunkwise

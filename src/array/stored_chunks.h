@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -36,5 +38,25 @@ class StoredChunks {
 /// Lists the chunk objects of the grid, folders of nested keys several at a time: on a cold device each is a wait.
 /// Objects of other names are not counted. Throws Error{io}, Error{corrupt} where a directory has a chunk's name.
 StoredChunks list_chunks(const Store& store, const ChunkKeys& keys, const ChunkGrid& grid);
+
+/// A listing that waits until somebody needs it, and is then made once. Thread-safe.
+class LateListing {
+ public:
+  LateListing(std::shared_ptr<const Store> store, ChunkKeys keys, ChunkGrid grid)
+      : store_(std::move(store)), keys_(std::move(keys)), grid_(std::move(grid)) {}
+
+  /// Throws what list_chunks() does.
+  const StoredChunks& get() const;
+  /// Null if nobody needed it yet.
+  const StoredChunks* if_made() const { return made_.load(std::memory_order_acquire); }
+
+ private:
+  std::shared_ptr<const Store> store_;
+  ChunkKeys keys_;
+  ChunkGrid grid_;
+  mutable std::mutex mutex_;
+  mutable std::optional<StoredChunks> chunks_;
+  mutable std::atomic<const StoredChunks*> made_{nullptr};
+};
 
 }  // namespace chunkwise

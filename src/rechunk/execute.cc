@@ -48,11 +48,12 @@ void take_over([[maybe_unused]] void* from) {
 #endif
 }
 
-constexpr int kReaderThreads = 3;
+/// They wait for the device: for names and sizes too, where every chunk is a file of its own.
+constexpr int kReaderThreads = 8;
 /// Small chunks share a task until it has about this many decoded bytes, so that scheduling does not show.
 constexpr std::uint64_t kTask_bytes = 256 * 1024;
 constexpr std::size_t kMostChunksPerBatch = 4096;
-constexpr std::uint64_t kBatchesInFlight = 4;
+constexpr std::uint64_t kBatchesInFlight = 8;
 
 struct Located {
   std::uint64_t object;

@@ -112,6 +112,21 @@ WorkIdentity identify(const std::string& source, const Hierarchy& source_tree, s
   return identity;
 }
 
+std::optional<std::string> changed_since(const WorkIdentity& earlier) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::is_directory(earlier.source, error)) return std::nullopt;
+  fs::recursive_directory_iterator entry(earlier.source, error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    struct stat status {};
+    // A link that leads nowhere is damage that reading tells.
+    if (::stat(entry->path().c_str(), &status) == 0 && status.st_mtim.tv_sec > earlier.started_s)
+      return entry->path().string();
+  }
+  if (error) posix::throw_io("list", earlier.source, error.value());
+  return std::nullopt;
+}
+
 std::optional<std::string> what_differs(const WorkIdentity& earlier, const WorkIdentity& now) {
   if (earlier.program != now.program)
     return fmt::format("it was begun by {}, this is {}", earlier.program, now.program);

@@ -41,6 +41,10 @@ WorkIdentity identify(const std::string& source, const Hierarchy& source_tree, s
 /// Why work described by `earlier` cannot go on as `now`; nothing if it can. In one sentence, for people.
 std::optional<std::string> what_differs(const WorkIdentity& earlier, const WorkIdentity& now);
 
+/// Of a source that is a directory: something in it that was changed after the work began, by its time of change. Looks
+/// at everything in there. Throws Error{io}.
+std::optional<std::string> changed_since(const WorkIdentity& earlier);
+
 /// docs/journal.md has the grammar. Not thread-safe.
 class Journal {
  public:

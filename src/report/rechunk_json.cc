@@ -69,6 +69,7 @@ std::string rechunk_json(const RechunkReport& report) {
     entry["dims"] = variable.target.dims;
     entry["from"] = layout(variable.source);
     entry["to"] = layout(variable.target);
+    entry["stored_is_estimate"] = variable.source.count_is_estimate;
     entry["action"] = kind_name(plan.kind);
     entry["tile"] = lengths(plan.tile);
     entry["tiles"] = plan.n_tiles;

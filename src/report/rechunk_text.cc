@@ -92,10 +92,11 @@ std::string rechunk_text(const RechunkReport& report) {
     else
       out += fmt::format("      {}\n   -> {}\n", before, after);
     const Index n_chunks = variable.source.grid().n_chunks();
-    if (variable.source.n_stored_chunks < n_chunks)
+    const Index n_absent = n_chunks - variable.source.n_stored_chunks;
+    if (n_absent > (variable.source.count_is_estimate ? 1 : 0))  // an estimate is never all
       out += fmt::format("      {}{} of {} chunks absent in the source, read as fill\n",
-                         variable.source.count_is_estimate ? "about " : "",
-                         format_count(n_chunks - variable.source.n_stored_chunks), format_count(n_chunks));
+                         variable.source.count_is_estimate ? "about " : "", format_count(n_absent),
+                         format_count(n_chunks));
     if (n_chunks > 0) out += fmt::format("      {}\n", how(variable.plan, variable.target));
   }
   if (report.variables.size() > kMostVariables)

@@ -1,5 +1,5 @@
 """Stores of very many chunk objects: advice looks at some of them, a rewrite opens few files at a time and keeps to its
-memory. A million objects with CHUNKWISE_FULL=1, forty thousand otherwise."""
+memory. A million objects with CHUNKWISE_FULL=1, twenty thousand otherwise."""
 
 import json
 import os
@@ -7,15 +7,17 @@ import resource
 import shutil
 import time
 
+import netCDF4
 import numpy as np
 import zarr
 
 import harness
 
-SIDE = 1000 if os.environ.get("CHUNKWISE_FULL") else 200
+SIDE = 1000 if os.environ.get("CHUNKWISE_FULL") else 144
 MOST_LINKS = 50_000  # of one file, in file systems that bound it at 65,000
 NOBODY = 65534
 FILES = 256
+MEMORY = 128 << 20
 
 
 def make(path, separator, side=SIDE):
@@ -86,18 +88,99 @@ def test_advice_lists_nothing(t):
 
 
 def test_a_rewrite_opens_few_files(t):
-    memory = 256 << 20
+    memory = str(MEMORY)
     for path in each(t):
         one, back = t / "one.zarr", t / "back.zarr"
-        result = t.rechunk(path, one, "-c", "y/%d,x/%d" % (SIDE, SIDE), "--memory", str(memory), timeout=600, measure=True,
-                           preexec_fn=few_files)
-        t.check(result.peak_rss_bytes <= memory, "takes %d MiB" % (result.peak_rss_bytes >> 20))
+        result = t.rechunk(path, one, "-c", "y/%d,x/%d" % (SIDE // 2, SIDE), "--memory", memory, timeout=600,
+                           measure=True, preexec_fn=few_files)
+        t.check(result.peak_rss_bytes <= MEMORY, "takes %d MiB" % (result.peak_rss_bytes >> 20))
         t.equal("values", [7], np.unique(zarr.open_array(str(one / "a"), mode="r")[...]).tolist())
-        result = t.rechunk(one, back, "-c", "y/20,x/20", "--memory", str(memory), timeout=600, measure=True,
+        result = t.rechunk(one, back, "-c", "y/1,x/1", "--memory", memory, timeout=600, measure=True,
                            preexec_fn=few_files)
-        t.check(result.peak_rss_bytes <= memory, "takes %d MiB on the way back" % (result.peak_rss_bytes >> 20))
-        shutil.rmtree(one)
-        shutil.rmtree(back)
+        t.check(result.peak_rss_bytes <= MEMORY, "takes %d MiB on the way back" % (result.peak_rss_bytes >> 20))
+        t.equal("chunks", SIDE * SIDE, sum(len(files) for _, _, files in os.walk(back / "a")) - 1)
+        spelled = "c/%d/%d" if (back / "a" / "c").exists() else "c.%d.%d"
+        t.equal("a chunk", b"\7", (back / "a" / (spelled % (SIDE - 1, SIDE // 3))).read_bytes())
+        result = t.rechunk(back, t / "copy.zarr", "--memory", memory, timeout=600, measure=True, preexec_fn=few_files)
+        t.check(result.peak_rss_bytes <= MEMORY, "takes %d MiB to copy" % (result.peak_rss_bytes >> 20))
+        for made in (one, back, t / "copy.zarr"):
+            shutil.rmtree(made)
+
+
+def numbered(path, version, side=70):
+    """Chunks of one number each; more than are listed before there is a need."""
+    values = np.arange(1, side * side + 1, dtype="i4").reshape(side, side)
+    zarr.create_array(str(path), data=values, chunks=(1, 1), fill_value=-7, zarr_format=version, compressors=None)
+    return path, values
+
+
+def unseen(t, path, name_of):
+    """The place of a chunk that can be missing without opening the store showing it."""
+    for y in range(70):
+        chunk = path / name_of(y, 3)
+        kept = chunk.read_bytes()
+        chunk.unlink()
+        stored = t.rechunk(path, t / "none.zarr", "-c", "70,70", "--dry-run", "--json").document()["variables"][0]
+        if stored["stored_is_estimate"]:
+            return y, chunk, kept
+        chunk.write_bytes(kept)
+    t.fail("every chunk is looked at")
+    raise harness.Stop
+
+
+def test_chunks_are_looked_for_when_read(t):
+    """What is there and cannot be read is no fill; what was never written is, and is told."""
+    for version, name_of in ((2, "{}.{}".format), (3, "c/{}/{}".format)):
+        path, values = numbered(t / "s.zarr", version)
+        y, chunk, kept = unseen(t, path, name_of)
+        wanted = values.copy()
+        wanted[y, 3] = -7
+        for arguments in (("-c", "70,35"), ()):  # rewritten, and moved as they are
+            result = t.rechunk(path, t / "o.zarr", *arguments, "--verify", "full")
+            t.check("1 of 4,900 chunks absent" in result.out, "no word about the absent chunk: " + result.out)
+            t.equal("values", wanted.tolist(), zarr.open_array(str(t / "o.zarr"), mode="r")[...].tolist())
+            shutil.rmtree(t / "o.zarr")
+        spoilt = ((lambda: chunk.mkdir(), chunk.rmdir), (lambda: chunk.write_bytes(kept[:-1]), chunk.unlink),
+                  (lambda: chunk.write_bytes(b""), chunk.unlink), (lambda: os.mkfifo(chunk), chunk.unlink),
+                  (lambda: chunk.symlink_to("nowhere"), chunk.unlink))
+        for spoil, mend in spoilt:
+            spoil()
+            t.rechunk(path, t / "o.zarr", "-c", "70,35", code=(5, 6), says=(name_of(y, 3),))
+            t.equal("names in the folder", ["s.zarr"], sorted(os.listdir(t.dir)))
+            mend()
+        chunk.mkdir()
+        t.rechunk(path, t / "o.zarr", code=5, says=("directory", name_of(y, 3)))  # moved as they are
+        t.equal("names in the folder", ["s.zarr"], sorted(os.listdir(t.dir)))
+        chunk.rmdir()
+        if os.geteuid() == 0:
+            chunk.write_bytes(kept)
+            chunk.chmod(0)
+            t.dir.chmod(0o777)
+            t.rechunk(path, t / "o.zarr", "-c", "70,35", code=6, says=(name_of(y, 3), "permission denied"), user=NOBODY,
+                      group=NOBODY, extra_groups=[])
+        chunk.unlink()
+        if version == 3:
+            row = chunk.parent
+            shutil.rmtree(row)
+            row.write_bytes(b"no folder")
+            t.rechunk(path, t / "o.zarr", "-c", "70,35", code=5, says=("c/%d" % y,))
+        shutil.rmtree(path)
+
+
+def test_other_formats_know_what_is_missing(t):
+    for version, name_of in ((2, "{}.{}".format), (3, "c/{}/{}".format)):
+        path, values = numbered(t / "s.zarr", version)
+        for missing in (False, True):
+            if missing:
+                y, _, _ = unseen(t, path, name_of)
+                values[y, 3] = -7
+            t.rechunk(path, t / "o.nc", "--to", "nc4", "--allow-loss", "--verify", "full")
+            with netCDF4.Dataset(t / "o.nc") as file:
+                file.set_auto_mask(False)
+                variable, = file.variables.values()
+                t.equal("values", values.tolist(), variable[...].tolist())
+            os.unlink(t / "o.nc")
+        shutil.rmtree(path)
 
 
 if __name__ == "__main__":

@@ -289,6 +289,24 @@ def test_killed_again_and_again(t):
     compare(t, reference, t / target)
 
 
+def test_changed_chunk_is_noticed(t):
+    """In a directory a chunk that got other values, of the same size, makes it another source."""
+    source, target = "a.zarr", "b.zarr"
+    zarr.create_array(str(t / source), data=values(), chunks=(8, 256, 256), compressors=None)
+    arguments = ("-c", "256,16,16", "--codec", "gzip:9", *COMMON)
+    if not t.check(run_until_killed(t, source, target, arguments), "killed too late"):
+        return
+    chunk = t / source / "c" / "17" / "0" / "0"
+    kept, content = os.stat(chunk), chunk.read_bytes()
+    chunk.write_bytes(content[::-1])
+    os.utime(chunk, ns=(kept.st_atime_ns, time.time_ns() + 2_000_000_000))
+    t.refused("rechunk", t / source, t / target, "--resume", *arguments, code=4, says=("c/17/0/0", "has changed"))
+    chunk.write_bytes(content)
+    os.utime(chunk, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    t.run("rechunk", t / source, t / target, "--resume", *arguments, says=("going on with",), timeout=600)
+    t.check(np.array_equal(values(), zarr.open_array(str(t / target), mode="r")[...]), "other values")
+
+
 def test_leftover_is_named(t):
     """Without --resume nothing is deleted, and the leftover is named with what to do about it."""
     make_netcdf(t / "a.nc")

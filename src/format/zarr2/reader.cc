@@ -228,7 +228,7 @@ class TreeReader {
         array.attributes = attributes_from_json(attributes, attribute_hints(hint_path, documents), hints_.text_form());
       }
       hints_.apply(hint_path, parsed.meta, parsed.native);
-      find_chunks(node, parsed);
+      find_chunks(node, hint_path, parsed);
       read_fill(hint_path, parsed, array.attributes);
       array.meta = std::move(parsed.meta);
       array.native = std::make_shared<ZarrArray>(std::move(parsed.native));
@@ -265,7 +265,7 @@ class TreeReader {
     }
   }
 
-  void find_chunks(const std::string& node, ParsedArray& parsed) {
+  void find_chunks(const std::string& node, const std::string& hint_path, ParsedArray& parsed) {
     ArrayMeta& meta = parsed.meta;
     ChunkKeys keys;
     keys.prefix = node.empty() ? "" : node + "/";
@@ -278,6 +278,13 @@ class TreeReader {
         sample = sample_chunks(*store_, keys, grid);
       }
       return take_estimate(sample, meta);
+    }
+    // What a hint says of the fill counts only if no chunk is missing.
+    if (hints_.fill(hint_path) == nullptr) {
+      if (const auto late = find_chunks_late(store_, keys, meta)) {
+        chunks_[meta.path] = *late;
+        return;
+      }
     }
     auto stored = std::make_shared<const StoredChunks>(list_chunks(*store_, keys, grid));
     if (stored->count() == 0 && parsed.native.separator == 0 && meta.shape.rank() > 1) {
@@ -294,7 +301,7 @@ class TreeReader {
     }
     meta.n_stored_chunks = stored->count();
     meta.stored_bytes = stored->bytes();
-    chunks_[meta.path] = {keys, std::move(stored)};
+    chunks_[meta.path] = {keys, std::move(stored), nullptr};
   }
 
   // What a never-written element is, and whether that is also the value that masks.

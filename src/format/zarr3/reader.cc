@@ -171,8 +171,11 @@ class TreeReader {
     const ChunkGrid objects(meta.shape, meta.unit());
     if (parsed.has_keys && samples_ && is_worth_sampling(objects)) {
       take_estimate(sample_chunks(*store_, keys, objects), meta);
+    } else if (parsed.has_keys) {
+      const auto late = find_chunks_late(store_, keys, meta);
+      chunks_[path] = late ? *late : find_chunks(store_, keys, meta);
     } else {
-      chunks_[path] = parsed.has_keys ? find_chunks(store_, keys, meta) : ObjectChunks{keys, nullptr};
+      chunks_[path] = {keys, nullptr, nullptr};
     }
     const Json* fill = hints_.fill(hint_path);
     const bool is_zero = std::all_of(meta.fill.begin(), meta.fill.end(), [](std::byte b) { return b == std::byte{0}; });

@@ -76,7 +76,8 @@ void check_chunks(const ArraySource& source, const IsAbsent& is_absent) {
 }
 
 std::unique_ptr<ArraySource> source_of(const std::string& root, const ArrayMeta& meta) {
-  return make_object_reader(open_directory_store(root), tree_of(meta), {{"/v", {kKeys, nullptr}}})->open_array("/v");
+  return make_object_reader(open_directory_store(root), tree_of(meta), {{"/v", {kKeys, nullptr, nullptr}}})
+      ->open_array("/v");
 }
 
 TEST_CASE("Chunks go into shards in any order and from many threads, and come back") {

@@ -118,6 +118,22 @@ TEST_CASE("work goes on only from the same source to the same target") {
   CHECK_THAT(differs(identify(folder / "source", source, "h5", target)), Catch::Contains("its size"));
 }
 
+TEST_CASE("what changed in a folder after the work began is found, at any depth") {
+  const ScratchDirectory folder;
+  std::filesystem::create_directories(folder / "source/a/c/0");
+  std::ofstream(folder / "source/a/c/0/1") << "chunk";
+  std::filesystem::create_symlink("nowhere", folder / "source/a/c/0/2");
+  WorkIdentity work;
+  work.source = folder / "source";
+  work.started_s = static_cast<std::int64_t>(::time(nullptr));
+  CHECK(!changed_since(work));
+  std::filesystem::last_write_time(folder / "source/a/c/0/1",
+                                   std::filesystem::file_time_type::clock::now() + std::chrono::seconds(3));
+  CHECK(changed_since(work) == folder / "source/a/c/0/1");
+  work.source = folder / "source/a/c/0/1";  // of a file the identity has the time
+  CHECK(!changed_since(work));
+}
+
 TEST_CASE("a journal cut in its first record, or of another kind, is refused") {
   const ScratchDirectory folder;
   { RecordLog::create(folder / "empty"); }
