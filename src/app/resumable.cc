@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "rechunk/checkpoint.h"
+#include "store/posix_file.h"
 
 namespace chunkwise {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 /// An unfinished target, looked at.
 struct Candidate {
   std::unique_ptr<Journal> journal;  // held; null if there is none to go on from
+  std::unique_ptr<Journal> empty;    // held instead; of this very work, stopped before anything of it was safe
   std::string description;           // for people
   std::optional<Error> refusal;      // why it cannot go on; none, if it can or has no journal
 };
@@ -59,7 +61,7 @@ Candidate look_at(const UnfinishedTarget& found, const WorkIdentity& now, bool r
     candidate.refusal = refuse(asked_otherwise ? Code::usage : Code::unsupported, found, *why);
     candidate.description += "; " + *why;
   } else if (!candidate.journal->has_checkpoint()) {
-    candidate.journal = nullptr;
+    candidate.empty = std::move(candidate.journal);
   } else if (resume) {
     if (const auto changed = changed_since(earlier))
       candidate.refusal =
@@ -67,6 +69,15 @@ Candidate look_at(const UnfinishedTarget& found, const WorkIdentity& now, bool r
   }
   if (candidate.refusal) candidate.journal = nullptr;
   return candidate;
+}
+
+void remove_empty(const UnfinishedTarget& found, Journal& journal, const LogSink& log) {
+  std::error_code error;
+  std::filesystem::remove_all(found.path, error);
+  if (error) posix::throw_io("remove", found.path, error.value());
+  journal.remove();
+  if (log)
+    log(LogLevel::info, fmt::format("removed '{}': its run was stopped before anything of it was safe", found.path));
 }
 
 /// The journal of a target that got its name before its journal went: all that is left of a run that was killed in the
@@ -118,6 +129,10 @@ std::string ResumableWork::take_up(const LogSink& log, const WorkIdentity& ident
       journal_ = std::move(candidate.journal);
       taken = found.path;
       if (log) log(LogLevel::info, fmt::format("going on with '{}' ({})", found.path, candidate.description));
+      continue;
+    }
+    if (request_.resume && candidate.empty != nullptr) {
+      remove_empty(found, *candidate.empty, log);
       continue;
     }
     const bool can_go_on = candidate.journal != nullptr;

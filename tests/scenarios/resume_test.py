@@ -188,8 +188,8 @@ def kill_and_resume(t, kind, n_kills):
         repeated = max(0, written + rest - 1)
         print("%s: killed after %.2f of %.2f s with %.0f %% written, %.1f %% repeated" %
               (kind, ran, seconds, 100 * written, 100 * repeated), flush=True)
-        t.check((resumed is not None) == (journal is not None), "resumed without a journal, or not with one")
-        if journal is not None:
+        t.check(resumed is None or journal is not None, "resumed without a journal")
+        if resumed is not None:
             t.check(repeated <= MOST_REPEATED, "%.0f %% of the work was repeated" % (100 * repeated))
         else:
             t.check(ran < 3, "no checkpoint after %.1f s" % ran)
