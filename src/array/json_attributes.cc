@@ -133,6 +133,14 @@ Json print_raw(const AttributeValue& value) {
   return texts;
 }
 
+// What JSON says of a text. The zeros that fill up a fixed length are in the exact bytes only, as readers of netCDF do
+// not show them either.
+std::string shown(const std::string& text, const TextForm& form) {
+  const std::size_t end = form.fixed ? text.find_last_not_of('\0') + 1 : text.size();
+  const std::string plain = text.substr(0, end);
+  return is_utf8(plain) ? plain : latin1_to_utf8(plain);
+}
+
 // Puts the exact bytes into a value read from JSON, if they say the same as the JSON.
 bool refine_with_raw(const Json& raw, AttributeValue& value) {
   if (value.kind == Kind::numbers && raw.is_string()) {
@@ -155,8 +163,7 @@ bool refine_with_raw(const Json& raw, AttributeValue& value) {
       const auto bytes = raw[i].is_string() ? from_base64(raw[i].get_ref<const std::string&>()) : std::nullopt;
       if (!bytes) return false;
       exact.texts[i] = as_text(*bytes);
-      const bool same = value.texts[i] == exact.texts[i] || value.texts[i] == latin1_to_utf8(exact.texts[i]);
-      if (!same) return false;
+      if (value.texts[i] != exact.texts[i] && value.texts[i] != shown(exact.texts[i], value.text_form)) return false;
     }
     value = std::move(exact);
     return true;
@@ -191,7 +198,7 @@ Json spell(const AttributeValue& value, bool unwrap_single) {
   leaves.reserve(static_cast<std::size_t>(*count));
   for (std::size_t i = 0; i < static_cast<std::size_t>(*count); ++i) {
     if (value.kind == Kind::text) {
-      leaves.emplace_back(is_utf8(value.texts[i]) ? value.texts[i] : latin1_to_utf8(value.texts[i]));
+      leaves.emplace_back(shown(value.texts[i], value.text_form));
     } else {
       leaves.push_back(element_to_json(value.dtype, element_at(value, i)));
     }

@@ -195,6 +195,29 @@ std::string blosc_like(const CodecSpec& codec, std::size_t chunk_bytes) {
   return "blosc:zstd:3:shuffle";
 }
 
+namespace {
+
+// A complex number is a pair of numbers among attributes.
+bool is_pair(const AttributeValue& value) {
+  return value.kind == AttributeValue::Kind::numbers && value.shape == Shape{2};
+}
+
+AttributeValue pair_in_type(const AttributeValue& value, const DType& part) {
+  if (!is_pair(value) || value.dtype == part) return value;
+  AttributeValue typed = value;
+  typed.dtype = part;
+  typed.data.resize(2 * part.bytes);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Json number =
+        element_to_json(value.dtype, ByteView(value.data).subspan(i * value.dtype.bytes, value.dtype.bytes));
+    const MutableByteView out = MutableByteView(typed.data).subspan(i * part.bytes, part.bytes);
+    if (!element_from_json(number, part, Rounding::nearest, out)) return value;
+  }
+  return typed;
+}
+
+}  // namespace
+
 std::optional<std::vector<std::byte>> mask_value(const ArrayNode& node) {
   const Attribute* attribute = find_attribute(node.attributes, "_FillValue");
   if (attribute == nullptr) return std::nullopt;
@@ -207,6 +230,10 @@ std::optional<std::vector<std::byte>> mask_value(const ArrayNode& node) {
   if (node.meta.dtype.kind == DType::Kind::string && value.kind == AttributeValue::Kind::text &&
       value.texts.size() == 1 && is_utf8(value.texts.front()))
     return fill_of(ElementView(as_bytes(value.texts.front())));
+  if (node.meta.dtype.kind == DType::Kind::complex_ && is_pair(value)) {
+    const AttributeValue typed = in_array_type(value, node.meta.dtype);
+    if (typed.data.size() == node.meta.dtype.bytes) return typed.data;
+  }
   if (value.kind != AttributeValue::Kind::numbers || !node.meta.dtype.is_number()) return std::nullopt;
   if (value.data.size() != value.dtype.bytes) return std::nullopt;
   if (value.dtype == node.meta.dtype) return value.data;
@@ -217,6 +244,7 @@ std::optional<std::vector<std::byte>> mask_value(const ArrayNode& node) {
 }
 
 AttributeValue in_array_type(const AttributeValue& value, const DType& dtype) {
+  if (dtype.kind == DType::Kind::complex_) return pair_in_type(value, DType(DType::Kind::float_, dtype.bytes / 2));
   const bool is_one = value.kind == AttributeValue::Kind::numbers && value.data.size() == value.dtype.bytes;
   if (!is_one || !dtype.is_number() || value.dtype == dtype) {
     return value;

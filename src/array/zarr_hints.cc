@@ -169,9 +169,17 @@ void HintsRead::apply(const std::string& path, ArrayMeta& meta, ZarrArray& nativ
 }
 
 void HintsRead::apply_dimensions(Hierarchy& tree) const {
+  // A group without a hint has the dimensions that its arrays tell of, also where they shadow those of a hint above.
+  Hierarchy bare = skeleton(tree);
+  collect_dimensions(bare);
+  std::unordered_map<std::string, const GroupNode*> collected;
+  for (const GroupNode& group : bare.groups) collected[group.path] = &group;
   for (GroupNode& group : tree.groups) {
     const Json* hint = member(group.path, "dimensions");
-    if (hint == nullptr || !hint->is_array()) continue;
+    if (hint == nullptr || !hint->is_array()) {
+      if (group.dimensions.empty()) group.dimensions = collected.at(group.path)->dimensions;
+      continue;
+    }
     std::unordered_set<std::string> names;
     for (const Json& entry : *hint) {
       auto dimension = parse_dimension(entry);

@@ -23,6 +23,9 @@ constexpr const char* kCnames[] = {"blosclz", "lz4", "lz4hc", "snappy", "zlib", 
 constexpr const char* kFormats[] = {"blosclz", "lz4", "snappy", "zlib", "zstd"};
 // By Blosc's own numbers.
 constexpr const char* kShuffles[] = {"noshuffle", "shuffle", "bitshuffle", "auto"};
+constexpr std::pair<std::string_view, std::size_t> kShufflesOfGdal[] = {
+    {"NONE", BLOSC_NOSHUFFLE}, {"BYTE", BLOSC_SHUFFLE}, {"BIT", BLOSC_BITSHUFFLE},
+    {"0", BLOSC_NOSHUFFLE},    {"1", BLOSC_SHUFFLE},    {"2", BLOSC_BITSHUFFLE}};
 // numcodecs' -1: bit shuffle for elements of one byte, byte shuffle for larger ones.
 constexpr std::size_t kAuto = 3;
 
@@ -203,10 +206,13 @@ std::vector<unsigned> to_hdf5(const CodecSpec& spec, std::size_t element_bytes, 
           static_cast<unsigned>(kCname.word(spec))};
 }
 
-// numcodecs writes the shuffle as a number, zarr 3 as a name.
+// numcodecs writes the shuffle as a number, zarr 3 as a name, GDAL in one of the ways its user may put it.
 std::size_t shuffle_from_json(const Json& config) {
   if (config.is_object() && config.contains(kShuffle.key) && config.at(kShuffle.key).is_string()) {
-    return kShuffle.word({"blosc", {{kShuffle.key, config.at(kShuffle.key).get<std::string>()}}});
+    const std::string word = config.at(kShuffle.key).get<std::string>();
+    for (const auto& [spelled, shuffle] : kShufflesOfGdal)
+      if (word == spelled) return shuffle;
+    return kShuffle.word({"blosc", {{kShuffle.key, word}}});
   }
   const std::int64_t code = config_integer(config, kShuffle.key, BLOSC_SHUFFLE, {-1, kAuto - 1}, "blosc");
   return code < 0 ? kAuto : static_cast<std::size_t>(code);

@@ -35,7 +35,7 @@ class PackBits final : public Codec {
 
   void encode(ByteView decoded, Bytes& encoded) const override {
     encoded.resize_discard(max_encoded_bytes(decoded.size()));
-    std::memset(encoded.data(), 0, encoded.size());
+    std::fill_n(encoded.data(), encoded.size(), std::byte{0});
     encoded.data()[0] = static_cast<std::byte>((8 - decoded.size() % 8) % 8);
     std::byte* const to = encoded.data() + 1;
     for (std::size_t i = 0; i < decoded.size(); ++i) {
@@ -129,7 +129,7 @@ class Zarr3PackBits final : public Codec {
     require_lossless();
     if (decoded.size() % elements_.bytes != 0) return false;
     encoded.resize_discard(max_encoded_bytes(decoded.size()));
-    std::memset(encoded.data(), 0, encoded.size());
+    std::fill_n(encoded.data(), encoded.size(), std::byte{0});
     const std::size_t n = decoded.size() / elements_.bytes;
     std::byte* const to = encoded.data() + (place_ == kFirstByte ? 1 : 0);
     for (std::size_t i = 0; i < n; ++i) {

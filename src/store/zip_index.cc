@@ -205,7 +205,7 @@ void ZipIndex::add(ByteView record, std::uint64_t shift) {
 
 void ZipIndex::check_overlaps() const {
   std::vector<std::uint32_t> order;
-  const auto before = [this](const ZipEntry& a, const ZipEntry& b) { return a.header_offset < b.header_offset; };
+  const auto before = [](const ZipEntry& a, const ZipEntry& b) { return a.header_offset < b.header_offset; };
   const auto check = [this](const ZipEntry& a, const ZipEntry& b) {
     if (b.header_offset - a.header_offset >= zip::kLocalBytes + a.name_bytes + a.stored_bytes) return;
     corrupt(

@@ -69,6 +69,19 @@ def test_written_by_nccopy(t):
     t.equal("format", "zarr2", advice["format"])
 
 
+def test_default_fill_as_mask(t):
+    """netCDF-C writes six digits of it; told as `_FillValue` it is that value all the same."""
+    (t / "a.cdl").write_text("""netcdf a { dimensions: x = 3 ; variables:
+      double d(x) ; d:_FillValue = 9.9692099683868690e+36 ; float f(x) ; f:_FillValue = 9.9692099683868690e+36f ;
+      double other(x) ; other:_FillValue = 9.96922e+36 ; data: d = 1, _, 3 ; f = _, 2, 3 ; other = 1, _, 3 ; }""")
+    subprocess.run(["ncgen", "-4", "-o", str(t / "a.nc"), str(t / "a.cdl")], check=True)
+    if subprocess.run(["nccopy", str(t / "a.nc"), url(t / "a.zarr")], capture_output=True).returncode != 0:
+        raise harness.Skip("the system's netCDF writes no NCZarr")
+    t.rechunk(t.source(t / "a.zarr"), t / "back.nc")
+    exactly = ("-p", "9,17")
+    t.none("data", judges.text_differences(dump(t / "a.nc", *exactly), dump(t / "back.nc", *exactly)))
+
+
 def test_its_notes_stay_there(t):
     _, path = by_nccopy(t)
     for suffix in (".zarr2", ".zarr3"):

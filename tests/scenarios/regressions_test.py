@@ -188,5 +188,27 @@ ssize_t pwrite64(int fd, const void* data, size_t n, off_t at) { return flipped(
         t.check("kept as" in run.err and any(p.name.startswith(".o.h5.rechunk") for p in t.dir.iterdir()), run.err)
 
 
+def test_order_of_dimensions_with_one_shadowed(t):
+    """By way of Zarr: /g/h/v has the `d` of /g, which no hint tells of, beside that of the root, which one does."""
+    with netCDF4.Dataset(t / "a.nc", "w") as file:
+        for name, length in (("a", None), ("c", 4), ("d", 1), ("b", None)):
+            file.createDimension(name, length)
+        file.createVariable("c", "i4", ("c",))
+        file.createVariable("v", "i4", ("d",))
+        group = file.createGroup("g")
+        group.createDimension("d", 4)
+        group.createVariable("v", "i4", ("c", "d"))
+        group.createGroup("h").createVariable("v", "i4", ("b", "d"))
+    for version in ("zarr2", "zarr3"):
+        store, back = t / (version + ".zarr"), t / (version + ".nc")
+        t.rechunk(t / "a.nc", store, "--to", version)
+        t.rechunk(store, back, "--to", "nc4")
+        with netCDF4.Dataset(t / "a.nc") as a, netCDF4.Dataset(back) as b:
+            for path in ("/", "/g", "/g/h"):
+                t.equal("dimensions of %s by way of %s" % (path, version),
+                        [(d.name, d.size, d.isunlimited()) for d in a[path].dimensions.values()],
+                        [(d.name, d.size, d.isunlimited()) for d in b[path].dimensions.values()])
+
+
 if __name__ == "__main__":
     harness.main(globals())

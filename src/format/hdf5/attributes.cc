@@ -70,8 +70,13 @@ void read_texts(const Lock& lock, hid_t type, hid_t space, std::vector<std::byte
   if (variable) {
     std::vector<char*> pointers(raw.size() / sizeof(char*));
     if (!raw.empty()) std::memcpy(pointers.data(), raw.data(), pointers.size() * sizeof(char*));
-    for (const char* text : pointers) value.texts.emplace_back(text == nullptr ? "" : text);
+    const bool has_null = std::find(pointers.begin(), pointers.end(), nullptr) != pointers.end();
+    if (!has_null) value.texts.assign(pointers.begin(), pointers.end());
     checked(lock, H5Dvlen_reclaim(type, space, H5P_DEFAULT, pointers.data()), "cannot free the texts of @" + name);
+    if (!has_null) return;
+    value = AttributeValue();
+    value.kind = AttributeValue::Kind::foreign;
+    value.description = "text that is null";
     return;
   }
   const std::size_t size = H5Tget_size(type);

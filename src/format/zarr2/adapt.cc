@@ -78,7 +78,15 @@ void leave_fill_untold(ArrayMeta& meta, ZarrArray& native) {
   if (!is_zero || meta.dtype.is_varying()) meta.fill.clear();
 }
 
-void adapt_fill(ArrayNode& node, const std::string& source) {
+// A hint says that it does not mean that (docs/zarr-hints.md).
+void note_false_mask(const ArrayNode& node, const Json& fill, AdaptReport& report) {
+  const bool is_mask = find_attribute(node.attributes, "_FillValue") != nullptr;
+  if (is_mask || node.meta.dims.empty() || !node.meta.dtype.is_number()) return;
+  report.notes.push_back(fmt::format("{}: missing chunks read as {}, which xarray takes for missing values in Zarr v2",
+                                     node.meta.path, dump_json(fill)));
+}
+
+void adapt_fill(ArrayNode& node, const std::string& source, AdaptReport& report) {
   ArrayMeta& meta = node.meta;
   ZarrArray& native = zarr_native(node);
   if (source == "zarr2" && !native.fill_json.empty()) {
@@ -95,6 +103,7 @@ void adapt_fill(ArrayNode& node, const std::string& source) {
   native.fill_json = dump_json(fill);
   native.untold_fill.reset();
   if (fill.is_null()) return leave_fill_untold(meta, native);
+  note_false_mask(node, fill, report);
   const auto told = in_order(fill_from_json(fill, meta.dtype), meta.dtype, meta.layout.byte_order);
   // Missing chunks read as what is told, so where that is another value they must be written.
   if (told != meta.fill && !native.has_absent_chunks) native.untold_fill = meta.fill;
@@ -118,7 +127,7 @@ void adapt(Hierarchy& tree, AdaptReport& report) {
     adapt_codecs(node, report);
     if (tree.format == "zarr3" && node.meta.dtype.kind == DType::Kind::list)
       native.object_codec = R"({"id":"vlen-bytes"})";
-    adapt_fill(node, tree.format);
+    adapt_fill(node, tree.format, report);
     if (find_attribute(node.attributes, kDimensionsAttribute) != nullptr && !node.meta.dims.empty()) {
       report.losses.push_back({fmt::format("{}@{}", node.meta.path, kDimensionsAttribute),
                                "the name is used in Zarr v2 for the names of dimensions"});

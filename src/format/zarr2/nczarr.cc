@@ -66,6 +66,10 @@ bool is_nczarr_array(const Json& zarray, const Json& zattrs) {
   return find_array(zarray, zattrs) != nullptr;
 }
 
+void restore_default_fill(Json& value) {
+  if (value.is_number_float() && value.get<double>() == 9.96921e+36) value = 9.969209968386869e+36;
+}
+
 Json plain_zarray(const Json& zarray, const Json& zattrs) {
   const Json* array = find_array(zarray, zattrs);
   if (array == nullptr) return zarray;
@@ -83,9 +87,8 @@ Json plain_zarray(const Json& zarray, const Json& zattrs) {
       *dtype = fmt::format("|{}", kind == "U1" ? "S1" : kind);
       // Plain text, where Zarr has base64.
       if (fill != nullptr && fill->is_string()) *fill = to_base64(as_bytes(fill->get_ref<const std::string&>()));
-    } else if ((kind == "f4" || kind == "f8") && fill != nullptr && fill->is_number_float() &&
-               fill->get<double>() == 9.96921e+36) {
-      *fill = 9.969209968386869e+36;
+    } else if ((kind == "f4" || kind == "f8") && fill != nullptr) {
+      restore_default_fill(*fill);
     }
   }
   const Json one = Json::array({1});

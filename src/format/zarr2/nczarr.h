@@ -26,6 +26,8 @@ bool is_nczarr_array(const Json& zarray, const Json& zattrs);
 /// What NCZarr wrote as Zarr would have it: characters are "|S1" (they are stored in a byte each, whatever is said),
 /// scalars have no axis, and the fill values of netCDF have all their digits, not six.
 Json plain_zarray(const Json& zarray, const Json& zattrs);
+/// Gives netCDF's default fill value of floats all its digits, of which netCDF-C writes six; other values stay.
+void restore_default_fill(Json& value);
 /// The dimension names of an array from its .zarray or .zattrs; nothing if NCZarr did not write it.
 std::optional<std::vector<std::string>> nczarr_dims(const Json& zarray, const Json& zattrs, int rank);
 /// The dimensions of a group from its .zgroup or .zattrs.

@@ -247,7 +247,11 @@ class TreeReader {
     const Json& zattrs = documents.attributes == nullptr ? none : *documents.attributes;
     // netCDF-C keeps the list of xarray only for others. Its fill value is no mask.
     const bool is_nczarr = is_nczarr_array(*documents.array, zattrs);
-    if (is_nczarr) attributes.erase(kDimensionsAttribute);
+    if (is_nczarr) {
+      attributes.erase(kDimensionsAttribute);
+      const auto mask = attributes.find("_FillValue");
+      if (mask != attributes.end() && parsed.meta.dtype.kind == DType::Kind::float_) restore_default_fill(*mask);
+    }
     const Json* names = find_member(attributes, kDimensionsAttribute);
     const bool are_names = names != nullptr && names->is_array() && names->size() == rank &&
                            std::all_of(names->begin(), names->end(), [](const Json& n) { return n.is_string(); });
@@ -330,7 +334,8 @@ class TreeReader {
     const bool is_text = is_string || meta.dtype.kind == DType::Kind::text;
     const bool is_empty_text =
         is_text && std::all_of(told.begin(), told.end(), [](std::byte b) { return b == std::byte{0}; });
-    const bool can_mask = is_text || meta.dtype.is_number();
+    const bool is_complex = meta.dtype.kind == DType::Kind::complex_;
+    const bool can_mask = is_text || is_complex || meta.dtype.is_number();
     const bool is_mask =
         can_mask && !told.empty() && !is_empty_text && parsed.native.has_dimension_list && !(hinted && *hinted == told);
     if (!is_mask || find_attribute(attributes, "_FillValue") != nullptr) return;
@@ -342,7 +347,8 @@ class TreeReader {
       spelling->value.text_form = {.fixed = !is_string, .utf8 = is_string};
     } else {
       spelling->value.kind = AttributeValue::Kind::numbers;
-      spelling->value.dtype = meta.dtype;
+      spelling->value.dtype = is_complex ? DType(DType::Kind::float_, meta.dtype.bytes / 2) : meta.dtype;
+      if (is_complex) spelling->value.shape = Shape{2};
       spelling->value.data = from_order(told, meta.dtype, meta.layout.byte_order);
     }
     attributes.push_back({"_FillValue", spelling->value, spelling});

@@ -1,16 +1,16 @@
-// The attribute `_FillValue` as xarray spells it in Zarr v3: for arrays of floats the base64 of a little-endian f8.
+// The attribute `_FillValue` as xarray spells it in Zarr v3: for arrays of floats the base64 of a little-endian f8, for
+// arrays of complex numbers a list of two.
 #pragma once
-
-#include <optional>
 
 #include "array/hierarchy.h"
 #include "base/json_fwd.h"
 
 namespace chunkwise::zarr3 {
 
-/// The number that a base64 text stands for; nothing if it is none.
-std::optional<double> decode_mask(const Json& value);
-/// A number as base64; other values unchanged.
-Json encode_mask(const Json& value);
+/// The number, or the pair of numbers of a complex one, that base64 stands for; anything else unchanged, and so for
+/// arrays of other types.
+Json decode_mask(const Json& spelled, DType::Kind kind);
+/// The opposite.
+Json encode_mask(const Json& value, DType::Kind kind);
 
 }  // namespace chunkwise::zarr3

@@ -196,9 +196,8 @@ class TreeReader {
   void read_mask(const std::string& hint_path, const ArrayMeta& meta, const Json& object,
                  std::vector<Attribute>& attributes) const {
     const Json* spelled = find_member(object, "_FillValue");
-    if (spelled == nullptr || !meta.dtype.is_number()) return;
-    const auto number = meta.dtype.kind == DType::Kind::float_ ? decode_mask(*spelled) : std::nullopt;
-    const Json value = number ? Json(*number) : *spelled;
+    if (spelled == nullptr || !(meta.dtype.is_number() || meta.dtype.kind == DType::Kind::complex_)) return;
+    const Json value = decode_mask(*spelled, meta.dtype.kind);
     const Json* hint = find_member(hints_.attributes(hint_path), "_FillValue");
     auto spelling = std::make_shared<JsonSpelling>();
     spelling->json = dump_json(*spelled);

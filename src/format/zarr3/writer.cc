@@ -109,8 +109,8 @@ class TreeWriter {
     if (tree_.format == "zarr3" && spelling != nullptr && same_value(spelling->value, mask->value)) {
       attributes["_FillValue"] = parse_json(spelling->json);
       if (hints_.has_attribute(hint_path, mask->name)) return;
-    } else if (array.meta.dtype.kind == DType::Kind::float_) {
-      attributes["_FillValue"] = encode_mask(attributes["_FillValue"]);
+    } else {
+      attributes["_FillValue"] = encode_mask(attributes["_FillValue"], array.meta.dtype.kind);
     }
     // Without a hint it reads in the array's type, not in JSON's.
     if (mask->value.kind != AttributeValue::Kind::numbers) return;

@@ -161,6 +161,18 @@ TEST_CASE("A hint that no longer fits is ignored") {
   }
 }
 
+TEST_CASE("Zero bytes that fill up a text are in its hint only") {
+  const Written padded = write(texts({}, {std::string("ab\0\0", 4)}, true));
+  CHECK(padded.json == "\"ab\"");
+  CHECK(padded.hint == R"({"type":"char-utf8","raw":["YWIAAA=="]})");
+  CHECK(padded.restored);
+  const Written latin1 = write(texts({2}, {std::string("\xfc\0", 2), std::string("\0a", 2)}, true, false));
+  CHECK(latin1.json == "[\"\xc3\xbc\",\"\\u0000a\"]");
+  CHECK(latin1.restored);
+  // Of a text of any length they are a part.
+  CHECK(write(texts({}, {std::string("ab\0", 3)})).json == "\"ab\\u0000\"");
+}
+
 TEST_CASE("JSON that was read is written as it was spelled") {
   const Json object = parse_json(R"({"one":[5],"int":1,"float":1.0,"list":["a"],"deep":{"x":[null]}})");
   const auto attributes = attributes_from_json(object, Json(), {});

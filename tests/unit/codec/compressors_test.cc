@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/json.h"
 #include "codec/chain.h"
 #include "codec/registry.h"
 #include "samples.h"
@@ -161,4 +162,15 @@ TEST_CASE("blosc chooses its shuffle by the element when left to") {
   };
   CHECK((flags(1) & 5U) == 4U);  // bit shuffle
   CHECK((flags(4) & 5U) == 1U);  // byte shuffle
+}
+
+TEST_CASE("GDAL writes the shuffle of blosc in several ways") {
+  const CodecRow& row = *find_codec("blosc");
+  for (const auto& [spelled, number] :
+       {std::pair{"NONE", 0}, {"BYTE", 1}, {"BIT", 2}, {"0", 0}, {"1", 1}, {"2", 2}, {"noshuffle", 0}}) {
+    const CodecSpec spec =
+        row.from_zarr2(Json{{"id", "blosc"}, {"cname", "lz4"}, {"clevel", 5}, {"shuffle", spelled}, {"blocksize", 0}});
+    CHECK(row.to_zarr2(spec, 4).at("shuffle") == Json(number));
+  }
+  CHECK(samples::code_of([&] { row.from_zarr2(parse_json(R"({"id": "blosc", "shuffle": "3"})")); }) == Code::corrupt);
 }

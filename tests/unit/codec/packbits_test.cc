@@ -56,6 +56,7 @@ TEST_CASE("Bits of zarr 3: the lowest first") {
     const auto codec =
         zarr3((std::string(R"({"padding_encoding": ")") + place + R"("})").c_str(), ElementKind::boolean, 1);
     CHECK(decode(*codec, encode(*codec, booleans), booleans.size()) == booleans);
+    CHECK(decode(*codec, encode(*codec, {}), 0).empty());
     CHECK(code_of([&] { decode(*codec, from_hex("19"), 11); }) == Code::corrupt);
     CHECK(code_of([&] { decode(*codec, from_hex("0519050505"), 11); }) == Code::corrupt);
   }
