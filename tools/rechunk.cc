@@ -182,6 +182,10 @@ int run(int argc, char** argv) {
   app.add_option("--memory", memory, "most memory of the whole process; default: half of what is available")
       ->type_name("SIZE");
   app.add_option("-j", request.n_threads, "threads; default: one per core")->type_name("N")->check(CLI::Range(1, 1024));
+  app.add_option("--scratch", request.scratch,
+                 "folder for what does not fit the memory at once, removed afterwards; none: read the source again "
+                 "instead; default: beside DST")
+      ->type_name("DIR");
   app.add_flag("--dry-run", request.dry_run, "show the plan, write nothing");
   app.add_flag("--overwrite", request.overwrite, "replace an existing target");
   app.add_flag("--resume", request.resume,
@@ -195,6 +199,7 @@ int run(int argc, char** argv) {
   if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
   request.source = local_path(request.source);
   request.target = local_path(request.target);
+  if (request.scratch != "none") request.scratch = local_path(request.scratch);
 
   if (!memory.empty()) {
     request.memory_bytes = parse_bytes(memory);

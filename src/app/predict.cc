@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
-#include "model/decode.h"
+#include "rechunk/price.h"
 
 namespace chunkwise {
 namespace {
 constexpr double kCopy_s_per_byte = 1 / 4e9;  // one strided pass over memory
-constexpr double kEncodeOverDecode = 2;
 }  // namespace
 
 double predict_seconds(const RechunkReport& report) {
@@ -18,12 +17,12 @@ double predict_seconds(const RechunkReport& report) {
     if (plan.kind == ArrayPlan::Kind::copy_chunks)
       work_s += static_cast<double>(plan.read_bytes) * 2 * kCopy_s_per_byte;
     if (plan.kind != ArrayPlan::Kind::rewrite) continue;
-    const DecodeCost decode = decode_cost(variable.source.codecs);
-    const DecodeCost encode = decode_cost(variable.target.codecs);
-    work_s += bytes * plan.passes * (decode.s_per_byte + kCopy_s_per_byte) +
-              static_cast<double>(plan.n_source_reads) * decode.s_per_chunk;
-    work_s += bytes * (kEncodeOverDecode * encode.s_per_byte + kCopy_s_per_byte) +
-              static_cast<double>(plan.n_target_chunks) * kEncodeOverDecode * encode.s_per_chunk;
+    work_s += decoding_s(variable.source.codecs, bytes * plan.passes, static_cast<double>(plan.n_source_reads));
+    work_s += encoding_s(variable.target.codecs, bytes, static_cast<double>(plan.n_target_chunks));
+    if (!plan.intermediate) continue;
+    const auto n_boxes = static_cast<double>(plan.intermediate->boxes.n_boxes());
+    work_s += encoding_s(plan.intermediate->meta.codecs, bytes, n_boxes) +
+              decoding_s(plan.intermediate->meta.codecs, bytes, n_boxes);
   }
   return work_s / std::max(1, report.plan.n_threads);
 }

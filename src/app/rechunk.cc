@@ -11,6 +11,7 @@
 #include "app/copy_as_is.h"
 #include "app/predict.h"
 #include "app/resumable.h"
+#include "app/scratch_space.h"
 #include "array/shard_source.h"
 #include "base/error.h"
 #include "base/process_memory.h"
@@ -205,8 +206,8 @@ void measure_devices(const RechunkRequest& request, RechunkReport& report) {
   limits.write_bytes_per_s = writing.bytes_per_s;
   limits.read_cpu_s_per_byte = reading.cpu_s_per_byte;
   limits.write_cpu_s_per_byte = writing.cpu_s_per_byte;
-  const auto n_read = static_cast<double>(report.totals.read_bytes);
-  const auto n_written = static_cast<double>(report.totals.written_bytes);
+  const auto n_read = static_cast<double>(report.totals.read_bytes + report.totals.scratch_read_bytes);
+  const auto n_written = static_cast<double>(report.totals.written_bytes + report.totals.scratch_written_bytes);
   if (limits.read_bytes_per_s > 0) limits.read_s = n_read / limits.read_bytes_per_s;
   if (limits.write_bytes_per_s > 0) limits.write_s = n_written / limits.write_bytes_per_s;
   limits.transfer_s = (n_read * limits.read_cpu_s_per_byte + n_written * limits.write_cpu_s_per_byte) /
@@ -297,6 +298,7 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
   plan_request.n_threads =
       request.n_threads > 0 ? request.n_threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   plan_request.allows_loss = request.allow_loss;
+  plan_request.scratch = scratch_space(request, inputs);
   const Plan plan = make_plan(inputs, plan_request);
   for (std::size_t i = 0; i < targets.size(); ++i) report.variables.push_back({sources[i], targets[i], plan.arrays[i]});
   report.plan = plan;
@@ -331,6 +333,9 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
     report.losses.insert(report.losses.end(), result.losses.begin(), result.losses.end());
     if (report.resumed) report.resumed->n_tiles = result.n_tiles_skipped;
     report.rewrite_seconds = elapsed();
+
+    // What threads of the rewrite have freed stays with the allocator, where verifying cannot use it.
+    give_back_freed_memory();
 
     // 7. Read it back; only then does it get its name.
     if (request.verify != VerifyMode::none) {

@@ -29,6 +29,8 @@ struct RechunkRequest {
   bool overwrite = false;
   bool resume = false;  // go on where an earlier run of the same request ended
   bool allow_loss = false;
+  /// Where intermediate arrays may lie; empty: beside the target; "none": nowhere, so that the source is read again.
+  std::string scratch;
   VerifyMode verify = VerifyMode::sample;
   bool stats = false;  // measure afterwards what the machine could do at most
   /// Chooses chunk shapes for `-c auto`; the command passes the advisor.

@@ -1,5 +1,6 @@
 #include "base/process_memory.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -95,6 +96,12 @@ std::uint64_t peak_resident_bytes() {
   rusage usage{};
   if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+void give_back_freed_memory() {
+#ifdef __GLIBC__
+  static_cast<void>(::malloc_trim(0));
+#endif
 }
 
 std::uint64_t available_memory_bytes() {

@@ -11,6 +11,9 @@ std::uint64_t peak_resident_bytes();
 /// Address space in use now. 0 where the system does not tell.
 std::uint64_t mapped_bytes();
 
+/// Gives memory that was freed, and that the allocator keeps for later, back to the system.
+void give_back_freed_memory();
+
 /// Memory this process could still get: the least of the machine's available memory, the room under the limits of its
 /// cgroup and RLIMIT_AS. Never 0.
 std::uint64_t available_memory_bytes();

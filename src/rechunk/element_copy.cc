@@ -14,6 +14,7 @@
 #include "rechunk/encoded_elements.h"
 #include "rechunk/plan.h"
 #include "rechunk/shard_blocks.h"
+#include "rechunk/tiling.h"
 
 namespace chunkwise {
 namespace {

@@ -1,7 +1,7 @@
 // Reader threads take source chunks tile by tile, in plan order, within the read-ahead budget. Workers decode each
 // chunk and scatter it into its tile; the last one of a tile lets the tile's target chunks be gathered, encoded and
 // written. Source chunks lie at disjoint places of a tile and every target chunk belongs to one tile, so nothing on
-// that path takes a lock.
+// that path takes a lock. Where an array goes through an intermediate, that happens twice, see stages.h.
 #include "rechunk/execute.h"
 
 #include <fmt/format.h>
@@ -27,6 +27,7 @@
 #include "rechunk/batch.h"
 #include "rechunk/element_copy.h"
 #include "rechunk/shard_blocks.h"
+#include "rechunk/stages.h"
 #include "rechunk/tile_run.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -77,10 +78,15 @@ class Execution {
         shards_(plan.shards_bytes),
         idle_batches_(with_gaps(plan.read_ahead_bytes / kBatchesInFlight)),
         parallelism_(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(plan.n_threads) + 1),
-        arena_(plan.n_threads, 0) {
+        arena_(plan.n_threads, 0),
+        opener_(plan, reader, sources, writer, targets),
+        rounds_(rounds_of(plan, done)) {
     result_.proofs = done.earlier_proofs();
     bytes_before_ = done.bytes_done_before();
     for (const ArrayPlan& array : plan.arrays) total_bytes_ += array.decoded_bytes;
+    for (const std::vector<Stage>& round : rounds_)
+      for (const Stage& stage : round)
+        if (stage.part == Stage::Part::fill) total_bytes_ += plan.arrays[stage.array].decoded_bytes;
   }
 
   ExecuteResult run(const ProgressSink& progress, std::stop_token outer) {
@@ -89,6 +95,22 @@ class Execution {
       stop_.request_stop();
     });
     const Clock::time_point begin = Clock::now();
+    for (; round_ < rounds_.size() && !stop_.stop_requested(); ++round_) run_round(progress, begin);
+    idle_.clear();  // its memory is now for elements that are copied one by one
+    for (std::size_t i = 0; i < plan_.arrays.size() && !stop_.stop_requested(); ++i)
+      if (is_copied_last(plan_.arrays[i].kind)) copy_last(i, progress, begin);
+    if (error_) std::rethrow_exception(error_);
+    if (interrupted_) throw Error(Code::interrupted, "interrupted");
+    for (Worker& worker : workers_) result_.totals += worker.totals;
+    result_.totals += reader_totals_;
+    if (progress) progress({total_bytes_, total_bytes_, seconds_since(begin)});
+    return std::move(result_);
+  }
+
+ private:
+  /// Stages that need not wait for each other. Afterwards nothing of them is in flight.
+  void run_round(const ProgressSink& progress, Clock::time_point begin) {
+    next_stage_ = 0;
     std::vector<std::jthread> readers;
     n_readers_ = kReaderThreads;
     for (int i = 0; i < kReaderThreads; ++i) readers.emplace_back([this] { read_loop(); });
@@ -106,19 +128,9 @@ class Execution {
     array_ = nullptr;
     tile_ = nullptr;
     block_ = nullptr;
-    idle_.clear();  // its memory is now for elements that are copied one by one
-    for (std::size_t i = 0; i < plan_.arrays.size() && !stop_.stop_requested(); ++i)
-      if (is_copied_last(plan_.arrays[i].kind)) copy_last(i, progress, begin);
-    if (error_) std::rethrow_exception(error_);
-    if (interrupted_) throw Error(Code::interrupted, "interrupted");
-    for (Worker& worker : workers_) result_.totals += worker.totals;
-    result_.totals += reader_totals_;
-    if (progress) progress({total_bytes_, total_bytes_, seconds_since(begin)});
-    return std::move(result_);
   }
 
- private:
-  std::uint64_t bytes_done() const { return bytes_before_ + done_.bytes_done_now() + bytes_by_format_; }
+  std::uint64_t bytes_done() const { return bytes_before_ + done_.bytes_done_now() + bytes_by_format_ + bytes_staged_; }
 
   // ---- reading ----
 
@@ -140,8 +152,8 @@ class Execution {
         StageTotals totals;
         totals.read_s = seconds_since(begin);
         for (const EncodedChunk& chunk : batch->data.chunks) {
-          totals.read_bytes += chunk.bytes.size();
-          if (!chunk.absent) ++totals.n_chunks_read;
+          (batch->array->reads_scratch ? totals.scratch_read_bytes : totals.read_bytes) += chunk.bytes.size();
+          if (!chunk.absent && !batch->array->reads_scratch) ++totals.n_chunks_read;
         }
         {
           const std::lock_guard lock(state_mutex_);
@@ -167,7 +179,7 @@ class Execution {
         if (step->begins_block && !open_block()) return nullptr;
         if (array_->plan->kind == ArrayPlan::Kind::copy_chunks)
           open_copy(array_->tiles.box(step->tile));
-        else if (was_done(*array_, step->tile))
+        else if (!array_->fills_scratch && was_done(*array_, step->tile))
           ++result_.n_tiles_skipped;
         else if (!open_tile(step->tile))
           return nullptr;
@@ -175,35 +187,15 @@ class Execution {
       }
       block_ = nullptr;
       array_ = nullptr;
-      if (next_array_ == plan_.arrays.size()) return nullptr;
-      open_array(next_array_++);
+      if (next_stage_ == rounds_[round_].size()) return nullptr;
+      open_stage(rounds_[round_][next_stage_++]);
     }
     return nullptr;
   }
 
-  void open_array(std::size_t index) {
-    const ArrayPlan& plan = plan_.arrays[index];
-    if (plan.kind == ArrayPlan::Kind::nothing || is_copied_last(plan.kind)) return;
-    const ArrayMeta& target = targets_[index];
-    auto array = std::make_shared<ArrayRun>();
-    array->plan = &plan;
-    array->index = index;
-    array->target = &target;
-    array->uncut = reader_.open_array(sources_[index].path);
-    array->source = &cut_as_planned(*array->uncut, plan, array->cut);
-    array->sink = writer_.open_array(target.path);
-    array->source_fill = fill_in_order(sources_[index], sources_[index].layout.byte_order);
-    array->change = ElementChange(sources_[index], target);
-    array->fill = fill_as(sources_[index], target);
-    array->target_fill = fill_in_order(target, target.layout.byte_order);
-    array->absent_stays_absent = array->fill == array->target_fill;
-    if (plan.kind == ArrayPlan::Kind::rewrite) {
-      array->decode = CodecChain(sources_[index].codecs, sources_[index].dtype.bytes);
-      array->encode = CodecChain(target.codecs, target.dtype.bytes);
-    }
-    array->tiles = ChunkGrid(target.shape, plan.kind == ArrayPlan::Kind::rewrite ? plan.tile : plan.block);
-    order_ = TileOrder(array->tiles, plan.block);
-    array_ = std::move(array);
+  void open_stage(const Stage& stage) {
+    array_ = opener_.open(stage);
+    order_ = TileOrder(array_->tiles, array_->plan->block);
   }
 
   /// Takes the memory of the shards of the next block; while it waits, those before it are finished. False after a
@@ -284,11 +276,11 @@ class Execution {
     tile->array = array_;
     tile->block = block_;
     tile->box = array_->tiles.box(id);
-    const ChunkGrid& grid = array_->source->grid();
+    const CutGrid& grid = array_->source_grid;
     // A target may be longer than its source (netCDF records not yet written): what lies beyond reads as fill.
     const Box covered = intersect(tile->box, whole(grid.array()));
-    tile->source_chunks = grid.chunks_of(covered);
-    tile->target_chunks = array_->sink->grid().chunks_of(tile->box);
+    tile->source_chunks = grid.boxes_of(covered);
+    tile->target_chunks = array_->target_grid.boxes_of(tile->box);
     const std::vector<ChunkId> ids = grid.overlapping(covered);
     tile->present.resize(ids.size());
     todo_.clear();
@@ -415,7 +407,7 @@ class Execution {
   }
 
   void dispatch_decode(const std::shared_ptr<Batch>& batch) {
-    const std::size_t per_task = chunks_per_task(sources_[batch->array->index], batch->array->plan->source_chunk);
+    const std::size_t per_task = chunks_per_task(batch->array->source->meta(), batch->array->plan->source_chunk);
     for (std::size_t begin = 0; begin < batch->ids.size(); begin += per_task) {
       const std::size_t end = std::min(begin + per_task, batch->ids.size());
       enqueue(to_decode_, [this, batch, begin, end](Worker& worker) {
@@ -434,11 +426,11 @@ class Execution {
 
   void dispatch_encode(const std::shared_ptr<TileRun>& tile) {
     const ArrayRun& array = *tile->array;
-    std::vector<ChunkId> ids = array.sink->grid().overlapping(tile->box);
-    std::erase_if(ids, [&](ChunkId id) { return done_.was_done(array.index, id); });
+    std::vector<ChunkId> ids = array.target_grid.overlapping(tile->box);
+    if (!array.fills_scratch) std::erase_if(ids, [&](ChunkId id) { return done_.was_done(array.index, id); });
     order_by_shard(*array.target, ids);
     tile->n_to_encode = static_cast<Index>(ids.size());
-    const std::size_t per_task = chunks_per_task(targets_[array.index], targets_[array.index].chunk);
+    const std::size_t per_task = chunks_per_task(*array.target, array.target->chunk);
     for (std::size_t begin = 0; begin < ids.size(); begin += per_task) {
       std::vector<ChunkId> some(ids.begin() + static_cast<std::ptrdiff_t>(begin),
                                 ids.begin() + static_cast<std::ptrdiff_t>(std::min(begin + per_task, ids.size())));
@@ -487,6 +479,12 @@ class Execution {
 
   /// These chunks are finished. A compact array lies in the metadata, which no checkpoint covers.
   void keep(const ArrayRun& array, std::span<const ChunkId> ids, const std::vector<ChunkProof>& proofs) {
+    if (array.fills_scratch) {
+      for (const ChunkId id : ids)
+        bytes_staged_ +=
+            static_cast<std::uint64_t>(product(array.target_grid.box(id).shape)) * array.target->dtype.bytes;
+      return;
+    }
     if (array.target->storage != Storage::compact) done_.add(array.index, ids, proofs);
     const std::lock_guard lock(state_mutex_);
     std::vector<ChunkProof>& all = result_.proofs[array.index];
@@ -539,7 +537,12 @@ class Execution {
   std::atomic<bool> interrupted_{false};
   std::uint64_t bytes_before_ = 0;  // done by earlier runs
   std::uint64_t bytes_by_format_ = 0;
+  std::atomic<std::uint64_t> bytes_staged_{0};  // decoded, in intermediates
   std::uint64_t total_bytes_ = 0;
+
+  StageOpener opener_;
+  const std::vector<std::vector<Stage>> rounds_;
+  std::size_t round_ = 0;
 
   std::mutex cursor_mutex_;  // guards the next seven: where reading stands
   std::shared_ptr<ArrayRun> array_;
@@ -548,7 +551,7 @@ class Execution {
   std::shared_ptr<TileRun> tile_;
   std::vector<Located> todo_;
   std::size_t next_id_ = 0;
-  std::size_t next_array_ = 0;
+  std::size_t next_stage_ = 0;
 
   std::mutex state_mutex_;  // guards the rest
   std::condition_variable state_changed_;

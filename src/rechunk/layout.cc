@@ -9,6 +9,7 @@
 #include "rechunk/plan.h"
 #include "rechunk/select.h"
 #include "rechunk/shard_layout.h"
+#include "rechunk/tiling.h"
 
 namespace chunkwise {
 namespace {

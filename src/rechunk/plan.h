@@ -2,12 +2,27 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "array/meta.h"
 
 namespace chunkwise {
+
+struct IntermediatePlan;
+
+/// A way to rewrite an array whose source does not go through the memory at once.
+struct PlanChoice {
+  bool by_intermediate = false;
+  double passes = 1;
+  std::uint64_t read_bytes = 0;     // of the source
+  std::uint64_t scratch_bytes = 0;  // written once, read once; at most, if the source does not tell how well they pack
+  double seconds = 0;               // 0 if it cannot be done
+  /// Why it was not taken; empty for the one that was.
+  std::string why_not;
+};
 
 /// How one array is rewritten.
 struct ArrayPlan {
@@ -43,6 +58,10 @@ struct ArrayPlan {
   std::uint64_t tile_bytes = 0;
   /// Largest encoded source chunk that must be held.
   std::uint64_t largest_read_bytes = 0;
+  /// Set where the source's elements go through an intermediate array, which the tiles are then made from.
+  std::shared_ptr<const IntermediatePlan> intermediate;
+  /// What was weighed, the one taken first. Empty where the source is read once as it is.
+  std::vector<PlanChoice> choices;
 };
 
 struct Plan {
@@ -53,9 +72,20 @@ struct Plan {
   std::uint64_t worker_bytes = 0;      // of one thread
   std::uint64_t read_ahead_bytes = 0;  // encoded chunks read and not yet decoded
   std::uint64_t tiles_bytes = 0;       // tiles in flight
+  std::uint64_t tile_room_bytes = 0;   // what they could have
+  /// Where intermediate arrays lie, one at a time; their index in memory. Empty and 0 without.
+  std::string scratch_folder;
+  std::uint64_t scratch_index_bytes = 0;
   /// What turns out to be lost while elements are copied is told rather than refused.
   bool allows_loss = false;
   std::uint64_t shards_bytes = 0;  // shards being written: where their chunks lie
+};
+
+/// Room for intermediate arrays on a disk.
+struct ScratchSpace {
+  std::string folder;
+  std::uint64_t free_bytes = 0;
+  bool is_required = false;  // the user named it: an intermediate that is better but does not fit is an error
 };
 
 struct PlanRequest {
@@ -64,6 +94,8 @@ struct PlanRequest {
   std::uint64_t base_bytes = 0;
   int n_threads = 1;
   bool allows_loss = false;
+  /// None: the source is read as often as it takes.
+  std::optional<ScratchSpace> scratch;
 };
 
 /// One array to plan: what it is and what it shall become.
@@ -72,24 +104,15 @@ struct PlanInput {
   const ArrayMeta* target = nullptr;
 };
 
-/// Chooses tiles that read the source as few times as the memory allows; fewer threads where the memory is short.
-/// Throws Error{budget} naming the least memory that works, Error{unsupported} for codecs nobody here can run.
+/// Chooses tiles that read the source as few times as the memory allows; fewer threads where the memory is short. Where
+/// it would be read more than once, weighs that against an intermediate array.
+/// Throws Error{budget} naming the least memory that works, Error{unsupported} for codecs nobody here can run,
+/// Error{io} if the scratch space that was asked for does not suffice.
 Plan make_plan(const std::vector<PlanInput>& arrays, const PlanRequest& request);
-
-/// The tile of at most `most_bytes`, in blocks of at most `most_block_bytes`, that needs the fewest source reads, or
-/// one target chunk if none fits.
-Shape choose_tile(const ArrayMeta& source, const ArrayMeta& target, std::uint64_t most_bytes,
-                  std::uint64_t most_block_bytes = ~std::uint64_t{0});
-
-/// How a contiguous source is cut for tiles of this shape: runs of bytes of about 1 MiB that do not straddle tiles.
-Shape linear_cut(const ArrayMeta& source, const Shape& tile);
 
 /// The fill of `meta` as dtype.bytes bytes in `order`; zeros where undefined.
 std::vector<std::byte> fill_in_order(const ArrayMeta& meta, ByteOrder order);
 /// The fill of `source` as elements of `target`, in its byte order.
 std::vector<std::byte> fill_as(const ArrayMeta& source, const ArrayMeta& target);
-
-/// Sum over the tiles along one axis of the source chunks each touches.
-Index reads_along_axis(Index extent, Index source_chunk, Index tile);
 
 }  // namespace chunkwise

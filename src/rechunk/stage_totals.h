@@ -18,6 +18,8 @@ struct StageTotals {
   std::uint64_t decoded_bytes = 0;
   std::uint64_t encoded_bytes = 0;
   std::uint64_t written_bytes = 0;
+  std::uint64_t scratch_written_bytes = 0;  // of intermediates, in none of the others but the seconds
+  std::uint64_t scratch_read_bytes = 0;
   Index n_chunks_read = 0;
   Index n_chunks_written = 0;
   Index n_chunks_absent = 0;  // target chunks left unwritten because all of them is fill

@@ -20,10 +20,10 @@ Index position_in(const Box& box, const Shape& at) {
 /// True if a source chunk that exists shares an element with `box`.
 bool any_present(const TileRun& tile, const Box& box) {
   if (tile.all_absent) return false;
-  const ChunkGrid& grid = tile.array->source->grid();
+  const CutGrid& grid = tile.array->source_grid;
   const Box covered = intersect(box, whole(grid.array()));
   if (covered.empty()) return false;
-  const Box chunks = grid.chunks_of(covered);
+  const Box chunks = grid.boxes_of(covered);
   const int rank = chunks.shape.rank();
   Shape at = chunks.origin;
   for (;;) {
@@ -39,8 +39,7 @@ bool any_present(const TileRun& tile, const Box& box) {
 
 /// What a target chunk holds as it is encoded.
 Box stored_box_of(const ArrayRun& array, ChunkId id) {
-  const ChunkGrid& grid = array.sink->grid();
-  return array.target->pads_edges ? grid.full_box(id) : grid.box(id);
+  return array.target->pads_edges ? array.sink->grid().full_box(id) : array.target_grid.box(id);
 }
 
 /// Where a target chunk lies in a tile kept by chunks.
@@ -95,9 +94,9 @@ std::size_t elements_bytes(const TileRun& tile) {
 void decode_chunk(TileRun& tile, ChunkId id, const EncodedChunk& chunk, Worker& worker) {
   const ArrayRun& array = *tile.array;
   const ArrayMeta& source = array.source->meta();
-  const ChunkGrid& grid = array.source->grid();
+  const CutGrid& grid = array.source_grid;
   const Clock::time_point begin = Clock::now();
-  const Box stored_box = source.pads_edges ? grid.full_box(id) : grid.box(id);
+  const Box stored_box = source.pads_edges ? array.source->grid().full_box(id) : grid.box(id);
   const std::size_t decoded_bytes = static_cast<std::size_t>(product(stored_box.shape)) * source.dtype.bytes;
   ByteView decoded;
   if (chunk.absent) {
@@ -138,18 +137,18 @@ void decode_chunk(TileRun& tile, ChunkId id, const EncodedChunk& chunk, Worker& 
 std::optional<ChunkProof> encode_chunk(TileRun& tile, ChunkId id, Worker& worker) {
   const ArrayRun& array = *tile.array;
   const ArrayMeta& target = *array.target;
-  const ChunkGrid& grid = array.sink->grid();
+  const CutGrid& grid = array.target_grid;
   const Box box = grid.box(id);
-  const bool sampled = is_sampled(grid, id);
+  const bool sampled = !array.fills_scratch && is_sampled(array.sink->grid(), id);
   const std::optional<ChunkProof> absent =
       sampled && target.storage == Storage::chunked ? std::optional<ChunkProof>({id, 0, true}) : std::nullopt;
   if (array.absent_stays_absent && !any_present(tile, box)) {
     array.sink->write(id, {{}, 0, true});
-    ++worker.totals.n_chunks_absent;
+    if (!array.fills_scratch) ++worker.totals.n_chunks_absent;
     return absent;
   }
   Clock::time_point begin = Clock::now();
-  const bool overhangs = grid.overhangs(id);
+  const bool overhangs = !array.fills_scratch && array.sink->grid().overhangs(id);
   const Box stored_box = stored_box_of(array, id);
   const auto stored_bytes = static_cast<std::size_t>(product(stored_box.shape)) * target.dtype.bytes;
   ByteView decoded;
@@ -175,7 +174,7 @@ std::optional<ChunkProof> encode_chunk(TileRun& tile, ChunkId id, Worker& worker
     decoded = gathered.view();
   }
   // What reads the same unwritten need not be written.
-  if (target.storage == Storage::chunked && !target.fill.empty() && all_equal(decoded, array.target_fill)) {
+  if (array.leaves_out_fill && all_equal(decoded, array.target_fill)) {
     array.sink->write(id, {{}, 0, true});
     ++worker.totals.n_chunks_absent;
     worker.totals.gather_s += seconds_since(begin);
@@ -203,8 +202,12 @@ std::optional<ChunkProof> encode_chunk(TileRun& tile, ChunkId id, Worker& worker
     throw e.in(fmt::format("chunk {} of {}", to_string(grid.coords(id)), array.plan->path));
   }
   worker.totals.write_s += seconds_since(begin);
-  worker.totals.written_bytes += chunk.bytes.size();
-  ++worker.totals.n_chunks_written;
+  if (array.fills_scratch) {
+    worker.totals.scratch_written_bytes += chunk.bytes.size();
+  } else {
+    worker.totals.written_bytes += chunk.bytes.size();
+    ++worker.totals.n_chunks_written;
+  }
   return proof;
 }
 

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "array/element_change.h"
+#include "array/scratch_array.h"
 #include "array/source.h"
 #include "base/budget.h"
 #include "codec/chain.h"
+#include "grid/cut_grid.h"
 #include "rechunk/execute.h"
 #include "rechunk/plan.h"
 
@@ -27,10 +29,17 @@ struct ArrayRun {
   const ArrayPlan* plan = nullptr;
   std::size_t index = 0;
   const ArrayMeta* target = nullptr;
+  /// Of a rewrite through an intermediate, which is then the target of the one stage and the source of the other.
+  std::shared_ptr<ScratchArray> scratch;
+  bool fills_scratch = false;
+  bool reads_scratch = false;
   std::unique_ptr<ArraySource> uncut;
   std::unique_ptr<ArraySource> cut;
   const ArraySource* source = nullptr;
   std::unique_ptr<ArraySink> sink;
+  /// By which chunks are numbered: those of source and sink, or the boxes of the intermediate.
+  CutGrid source_grid;
+  CutGrid target_grid;
   CodecChain decode;
   ElementChange change;
   CodecChain encode;
@@ -38,6 +47,7 @@ struct ArrayRun {
   std::vector<std::byte> fill;         // the same as the target's elements
   std::vector<std::byte> target_fill;
   bool absent_stays_absent = false;
+  bool leaves_out_fill = false;  // a chunk of nothing but the target's fill need not be written
   ChunkGrid tiles;
 };
 

@@ -13,6 +13,7 @@
 #include "base/for_each_index.h"
 #include "codec/chain.h"
 #include "rechunk/element_copy.h"
+#include "rechunk/tiling.h"
 
 namespace chunkwise {
 namespace {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include "base/json.h"
 
+#include "rechunk/intermediate.h"
 #include "report/rechunk_report.h"
 
 namespace chunkwise {
@@ -39,6 +40,28 @@ const char* kind_name(ArrayPlan::Kind kind) {
   return "rewrite";
 }
 
+Json intermediate(const IntermediatePlan& plan) {
+  Json json;
+  json["tile"] = lengths(plan.fill.tile);
+  json["tiles"] = plan.fill.n_tiles;
+  json["boxes"] = plan.boxes.n_boxes();
+  json["largest_box"] = lengths(plan.meta.chunk);
+  json["codecs"] = to_string(plan.meta.codecs);
+  json["bytes"] = plan.scratch_bytes;
+  return json;
+}
+
+Json choice(const PlanChoice& way) {
+  Json json;
+  json["by"] = way.by_intermediate ? "intermediate" : "passes";
+  json["passes"] = way.passes;
+  json["bytes_read"] = way.read_bytes;
+  json["scratch_bytes"] = way.scratch_bytes;
+  json["seconds"] = way.seconds > 0 ? Json(way.seconds) : Json(nullptr);
+  json["why_not"] = way.why_not.empty() ? Json(nullptr) : Json(way.why_not);
+  return json;
+}
+
 const char* mode_name(VerifyMode mode) {
   return mode == VerifyMode::none ? "none" : (mode == VerifyMode::sample ? "sample" : "full");
 }
@@ -60,6 +83,7 @@ std::string rechunk_json(const RechunkReport& report) {
   double most_passes = 0;
   std::uint64_t read_bytes = 0;
   std::uint64_t decoded_bytes = 0;
+  std::uint64_t scratch_bytes = 0;  // one intermediate at a time
   for (const RechunkReport::Variable& variable : report.variables) {
     const ArrayPlan& plan = variable.plan;
     Json entry;
@@ -74,6 +98,9 @@ std::string rechunk_json(const RechunkReport& report) {
     entry["tile"] = lengths(plan.tile);
     entry["tiles"] = plan.n_tiles;
     entry["passes"] = plan.passes;
+    entry["intermediate"] = plan.intermediate ? intermediate(*plan.intermediate) : Json(nullptr);
+    entry["choices"] = Json::array();
+    for (const PlanChoice& way : plan.choices) entry["choices"].push_back(choice(way));
     json["variables"].push_back(std::move(entry));
     n_tiles += plan.n_tiles;
     n_reads += plan.n_source_reads;
@@ -81,6 +108,7 @@ std::string rechunk_json(const RechunkReport& report) {
     if (plan.kind != ArrayPlan::Kind::nothing) most_passes = std::max(most_passes, plan.passes);
     read_bytes += plan.read_bytes;
     decoded_bytes += plan.decoded_bytes;
+    if (plan.intermediate) scratch_bytes = std::max(scratch_bytes, plan.intermediate->scratch_bytes);
   }
   const Plan& plan = report.plan;
   json["plan"] = {{"passes", most_passes},
@@ -92,7 +120,10 @@ std::string rechunk_json(const RechunkReport& report) {
                     {"thread_bytes", plan.worker_bytes},
                     {"read_ahead_bytes", plan.read_ahead_bytes},
                     {"tiles_bytes", plan.tiles_bytes},
-                    {"shards_bytes", plan.shards_bytes}}},
+                    {"shards_bytes", plan.shards_bytes},
+                    {"scratch_index_bytes", plan.scratch_index_bytes}}},
+                  {"scratch", plan.scratch_folder.empty() ? Json(nullptr) : Json(plan.scratch_folder)},
+                  {"scratch_bytes", scratch_bytes},
                   {"bytes_read", read_bytes},
                   {"bytes_decoded", decoded_bytes},
                   {"requests", n_reads},
@@ -106,6 +137,30 @@ std::string rechunk_json(const RechunkReport& report) {
   }
   if (report.dry_run) {
     json["actual"] = nullptr;
+    json["verified"] = nullptr;
+  } else {
+    const StageTotals& totals = report.totals;
+    json["actual"] = {{"bytes_read", totals.read_bytes},
+                      {"bytes_written", totals.written_bytes},
+                      {"scratch_bytes_written", totals.scratch_written_bytes},
+                      {"scratch_bytes_read", totals.scratch_read_bytes},
+                      {"requests", totals.n_chunks_read},
+                      {"chunks_written", totals.n_chunks_written},
+                      {"chunks_absent", totals.n_chunks_absent},
+                      {"seconds", report.seconds},
+                      {"rewrite_seconds", report.rewrite_seconds},
+                      {"stages",
+                       {{"read", totals.read_s},
+                        {"decode", totals.decode_s},
+                        {"gather", totals.gather_s},
+                        {"encode", totals.encode_s},
+                        {"write", totals.write_s}}},
+                      {"peak_rss_bytes", report.peak_rss_bytes}};
+    json["verified"] = {{"mode", mode_name(report.verified.mode)},
+                        {"chunks", report.verified.n_chunks},
+                        {"chunks_total", report.verified.n_chunks_total},
+                        {"bytes", report.verified.bytes},
+                        {"seconds", report.verified.seconds}};
     if (report.limits) {
       const Limits& limits = *report.limits;
       json["limits"] = {{"read_bytes_per_s", limits.read_bytes_per_s},
@@ -124,28 +179,6 @@ std::string rechunk_json(const RechunkReport& report) {
                         {"limited_by", limits.name()},
                         {"reached", limits.seconds() / std::max(report.rewrite_seconds, 1e-9)}};
     }
-    json["verified"] = nullptr;
-  } else {
-    const StageTotals& totals = report.totals;
-    json["actual"] = {{"bytes_read", totals.read_bytes},
-                      {"bytes_written", totals.written_bytes},
-                      {"requests", totals.n_chunks_read},
-                      {"chunks_written", totals.n_chunks_written},
-                      {"chunks_absent", totals.n_chunks_absent},
-                      {"seconds", report.seconds},
-                      {"rewrite_seconds", report.rewrite_seconds},
-                      {"stages",
-                       {{"read", totals.read_s},
-                        {"decode", totals.decode_s},
-                        {"gather", totals.gather_s},
-                        {"encode", totals.encode_s},
-                        {"write", totals.write_s}}},
-                      {"peak_rss_bytes", report.peak_rss_bytes}};
-    json["verified"] = {{"mode", mode_name(report.verified.mode)},
-                        {"chunks", report.verified.n_chunks},
-                        {"chunks_total", report.verified.n_chunks_total},
-                        {"bytes", report.verified.bytes},
-                        {"seconds", report.verified.seconds}};
   }
   json["copied_as_is"] = report.copied_as_is;
   json["notes"] = report.notes;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/sizes.h"
+#include "rechunk/intermediate.h"
 #include "report/rechunk_report.h"
 
 namespace chunkwise {
@@ -33,8 +34,37 @@ std::string how(const ArrayPlan& plan, const ArrayMeta& target) {
     case ArrayPlan::Kind::rewrite:
       break;
   }
-  return fmt::format("{} tile{}, source read {:.2f} time{}", plan.n_tiles, plan.n_tiles == 1 ? "" : "s", plan.passes,
-                     plan.passes > 1.005 ? "s" : "");
+  const std::string tiles = fmt::format("{} tile{}", plan.n_tiles, plan.n_tiles == 1 ? "" : "s");
+  const std::string read = fmt::format("source read {:.2f} time{}", plan.passes, plan.passes > 1.005 ? "s" : "");
+  if (!plan.intermediate) return fmt::format("{}, {}", tiles, read);
+  const IntermediatePlan& through = *plan.intermediate;
+  return fmt::format("{}, through an intermediate of {} boxes, {}", read, format_count(through.boxes.n_boxes()),
+                     through.meta.codecs.empty() ? "as they are" : to_string(through.meta.codecs)) +
+         fmt::format("\n      {} tile{} in, {} out, about {} of scratch space", through.fill.n_tiles,
+                     through.fill.n_tiles == 1 ? "" : "s", tiles, format_bytes(through.scratch_bytes));
+}
+
+/// What else could have been done, and why it is not.
+std::string other_choices(const ArrayPlan& plan) {
+  std::string out;
+  for (const PlanChoice& choice : plan.choices) {
+    if (choice.why_not.empty()) continue;
+    const std::string way =
+        choice.by_intermediate ? "an intermediate" : fmt::format("reading it {:.2f} times", choice.passes);
+    if (choice.seconds == 0) {
+      out += fmt::format("      not through {}: {}\n", way, choice.why_not);
+      continue;
+    }
+    const auto bytes = [](const PlanChoice& of) {
+      return of.scratch_bytes == 0
+                 ? format_bytes(of.read_bytes)
+                 : fmt::format("{} + 2 x {}", format_bytes(of.read_bytes), format_bytes(of.scratch_bytes));
+    };
+    const PlanChoice& taken = plan.choices.front();
+    out += fmt::format("      not by {}: {}\n        ({} and about {} rather than {} and {})\n", way, choice.why_not,
+                       bytes(choice), format_seconds(choice.seconds), bytes(taken), format_seconds(taken.seconds));
+  }
+  return out;
 }
 
 std::string rate_text(double bytes_per_s) {
@@ -98,6 +128,7 @@ std::string rechunk_text(const RechunkReport& report) {
                          variable.source.count_is_estimate ? "about " : "", format_count(n_absent),
                          format_count(n_chunks));
     if (n_chunks > 0) out += fmt::format("      {}\n", how(variable.plan, variable.target));
+    if (report.dry_run) out += other_choices(variable.plan);
   }
   if (report.variables.size() > kMostVariables)
     out += fmt::format("  ... and {} more variables\n", report.variables.size() - kMostVariables);

@@ -5,7 +5,9 @@
 #include <random>
 
 #include "../../support/memory_dataset.h"
+#include "array/scratch_array.h"
 #include "rechunk/execute.h"
+#include "rechunk/intermediate.h"
 #include "rechunk/plan.h"
 #include "rechunk/verify.h"
 
@@ -113,9 +115,34 @@ void fill_source(Random& random, MemoryDataset& dataset, ArrayMeta& meta, std::m
   }
 }
 
+/// The same, encoded otherwise.
+std::shared_ptr<const IntermediatePlan> with_codecs(const IntermediatePlan& plan, Index which) {
+  auto changed = std::make_shared<IntermediatePlan>(plan);
+  changed->meta.codecs = scratch_codecs(changed->meta.dtype.bytes)[static_cast<std::size_t>(which)].codecs;
+  return changed;
+}
+
+/// Makes the plan one through an intermediate, with tiles as small as they may be, or somewhat larger.
+bool through_intermediate(Random& random, const ArrayMeta& source, const ArrayMeta& target, Plan& plan) {
+  ArrayPlan& array = plan.arrays[0];
+  if (array.kind != ArrayPlan::Kind::rewrite) return false;
+  IntermediateRequest request{source, target};
+  request.most_block_bytes = ~std::uint64_t{0};
+  request.most_index_bytes = 1u << 20;
+  request.most_box_bytes = static_cast<std::uint64_t>(pick(random, 1, 400));
+  const std::uint64_t least = std::max(source.chunk_bytes(), target.chunk_bytes());
+  request.room_bytes = least * static_cast<std::uint64_t>(pick(random, 1, 3));
+  while (!go_through_intermediate(request, array)) request.room_bytes += request.room_bytes / 2;
+  array.intermediate = with_codecs(*array.intermediate, pick(random, 0, 2));
+  plan.tiles_bytes = std::max({plan.tiles_bytes, array.tile_bytes, array.intermediate->fill.tile_bytes});
+  plan.scratch_folder = "/tmp";
+  return true;
+}
+
 }  // namespace
 
 TEST_CASE("the executor moves every element, whatever the grids") {
+  int n_through = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     CAPTURE(seed);
     Random random(seed);
@@ -151,12 +178,18 @@ TEST_CASE("the executor moves every element, whatever the grids") {
         request.memory_bytes = std::stoull(hint.substr(digit)) << 20;
       }
     }
-    const Plan plan = make_plan({{&source_meta, &target_meta}}, request);
+    Plan plan = make_plan({{&source_meta, &target_meta}}, request);
+    const bool goes_through = pick(random, 0, 1) == 0 && through_intermediate(random, source_meta, target_meta, plan);
+    n_through += goes_through ? 1 : 0;
     DoneChunks done({target_meta});
     const ExecuteResult result =
         execute(plan, source, {source_meta}, target, {target_meta}, done, {}, std::stop_token());
 
     REQUIRE(source.chunks("/v").n_reads == result.totals.n_chunks_read);
+    if (goes_through) {
+      REQUIRE(result.totals.n_chunks_read == source_meta.n_stored_chunks);
+      REQUIRE(result.totals.scratch_read_bytes == result.totals.scratch_written_bytes);
+    }
     const ChunkGrid grid = target_meta.grid();
     const ChunkGrid source_grid = source_meta.grid();
     const CodecChain chain(target_meta.codecs, 4);
@@ -207,6 +240,7 @@ TEST_CASE("the executor moves every element, whatever the grids") {
       }
     }
   }
+  REQUIRE(n_through > 50);
 }
 
 TEST_CASE("a stop request ends the run as interrupted") {

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "rechunk/tiling.h"
 
 using namespace chunkwise;
 
