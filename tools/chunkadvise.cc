@@ -1,7 +1,10 @@
 // The command `chunkadvise`: arguments in, report and exit code out.
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
+
 #include <iostream>
 
+#include "advise_timings.h"
 #include "app/advise.h"
 #include "base/error.h"
 #include "base/sizes.h"
@@ -23,9 +26,12 @@ constexpr const char* kExamples = R"(Examples:
       price this layout too, and show the formula with its numbers
   chunkadvise --shape 98128,277,349 --dtype f4 --dims time,y,x --json
       no file yet
+  chunkadvise calibrate --from TABLE.csv ... ;  chunkadvise predict --timings TABLE.csv ...
+      fit a device to reads you timed; compare them with the model (--help of each)
 
 Accesses: NAME=dim/N,dim/N@WEIGHT; dim is a name or an axis number, N may be
-  "all"; a dim not named is read whole. Places are uniformly random.)";
+  "all"; a dim not named is read whole; dim/N/STEP takes N elements STEP apart.
+  Places are uniformly random.)";
 
 std::string footer() {
   std::string text = kExamples;
@@ -35,9 +41,7 @@ std::string footer() {
   }
   text += "\nDevices:";
   for (const auto& device : devices()) {
-    text +=
-        "\n    " + std::string(device.name) + std::string(14 - device.name.size(), ' ') + std::string(device.summary);
-    if (device.name == kDefaultDevice) text += " (default)";
+    text += "\n    " + device.name + std::string(14 - device.name.size(), ' ') + device.summary;
   }
   text += "\nPolicies, those with a size as NAME:SIZE:";
   for (const auto& row : policy_rows()) {
@@ -45,7 +49,7 @@ std::string footer() {
   }
   text +=
       "\nExit codes: 0 done, 2 usage, 3 not found, 4 unsupported, 5 corrupt input,\n"
-      "  6 I/O, 7 out of memory, 70 our bug";
+      "  6 I/O, 7 out of memory, 11 --check failed, 70 our bug";
   return text;
 }
 
@@ -89,6 +93,10 @@ int run(int argc, char** argv) {
   std::string dims;
   std::string chunk_bytes;
   std::string top;
+  std::string round = "floor";
+  double price_per_GB = 0;
+  double check_factor = 2;
+  bool check = false;
   bool json = false;
   bool explain = false;
   app.add_option("FILE", request.path, "netCDF-4, HDF5 or Zarr dataset");
@@ -97,7 +105,14 @@ int run(int argc, char** argv) {
       ->take_all()
       ->allow_extra_args(false)
       ->type_name("SPEC");
-  app.add_option("--device", request.device, "where the data is, see below")->type_name("NAME");
+  app.add_option("--access-log", request.access_log,
+                 "reads and their weights from the log of a data server: OPeNDAP requests\n"
+                 "(THREDDS, Hyrax; common or combined format) or JSON lines")
+      ->type_name("FILE");
+  app.add_option("--device", request.device,
+                 "where the data is: a name below or a profile file; default: the\nprofile calibrate saved, else " +
+                     std::string(kDefaultDevice))
+      ->type_name("NAME|FILE");
   app.add_option("--candidate", request.candidates, "price this layout too: dim/N,dim/N or contiguous; repeatable")
       ->take_all()
       ->allow_extra_args(false)
@@ -106,11 +121,23 @@ int run(int argc, char** argv) {
       ->take_all()
       ->allow_extra_args(false)
       ->type_name("NAME");
+  app.add_option("--round", round, "how the policy rew rounds: floor (default) or ceil")->type_name("HOW");
   app.add_option("--top", top, "show only the N fastest policies")->type_name("N");
   app.add_option("--chunk-bytes", chunk_bytes,
                  "least and greatest chunk to recommend; default 4KiB to 16MiB, but\n"
                  "64KiB to 16MiB for arrays above 6.5 GB")
       ->type_name("MIN:MAX");
+  app.add_option("--objective", request.objective,
+                 "what is best: weighted (default: the sum of weight times seconds), worst,\n"
+                 "p95 or cost (of the requests and bytes)")
+      ->type_name("NAME");
+  app.add_option("--price-per-request", request.price_per_request, "for --objective cost; default 0.4e-6 (dollars)")
+      ->type_name("X");
+  app.add_option("--price-per-gb", price_per_GB, "for --objective cost, of 1e9 bytes read; default 0")->type_name("X");
+  app.add_flag("--check", check,
+               "exit 11 if the present layout is poor: slower than the recommended one by more than\n--check-factor, "
+               "and than the model can be wrong");
+  app.add_option("--check-factor", check_factor, "default 2")->type_name("X");
   app.add_option("--shape", shape, "advise on an array without a file")->type_name("N,N,...");
   app.add_option("--dtype", request.dtype, "its type: f4 (default), i2, u1, f8, ...")->type_name("TYPE");
   app.add_option("--dims", dims, "its dimension names")->type_name("NAME,...");
@@ -121,6 +148,8 @@ int run(int argc, char** argv) {
   if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
   request.path = local_path(request.path);
 
+  require_one_of("--round", round, {"floor", "ceil"});
+  request.round_up = round == "ceil";
   if (!shape.empty()) request.shape = parse_shape(shape);
   if (!dims.empty()) request.dims = split_at_commas(dims);
   if (!chunk_bytes.empty()) request.limits = parse_chunk_bytes(chunk_bytes);
@@ -130,15 +159,33 @@ int run(int argc, char** argv) {
     }
     request.top = std::stoul(top);
   }
+  if (!(request.price_per_request >= 0 && price_per_GB >= 0)) throw Error(Code::usage, "a price is below 0");
+  request.price_per_byte = price_per_GB / 1e9;
+  if (!(check_factor >= 1)) throw Error(Code::usage, "--check-factor is below 1");
+  if (check && !shape.empty()) throw Error(Code::usage, "--check needs a FILE", "there is no layout to check yet");
   if (json && explain) throw Error(Code::usage, "--json and --explain exclude each other", "choose one");
 
   const AdviseReport report = advise(request);
   std::cout << (json ? advise_json(report) : advise_text(report, explain));
+  const double gain = report.worst_gain();
+  if (check && gain > check_factor && gain > report.device.error_factor) {
+    std::cout.flush();
+    throw Error(Code::check_failed,
+                fmt::format("{} could be read {:.3g} times {}", report.worst_variable(), gain,
+                            report.objective == "cost" ? "cheaper" : "faster"),
+                "the recommended layout is in the report");
+  }
   return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return chunkwise::run_command("chunkadvise", [&] { return run(argc, argv); });
+  // A file of such a name is ./predict.
+  const std::string_view command = argc > 1 ? argv[1] : "";
+  return chunkwise::run_command("chunkadvise", [&] {
+    if (command == "predict") return chunkwise::run_predict(argc - 1, argv + 1);
+    if (command == "calibrate") return chunkwise::run_calibrate(argc - 1, argv + 1);
+    return run(argc, argv);
+  });
 }

@@ -3,14 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
+#include <fstream>
 #include <map>
 
+#include "app/profiles.h"
 #include "array/dataset.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/suggest.h"
 #include "format/registry.h"
+#include "model/access_log.h"
 #include "model/policy.h"
 #include "rechunk/select.h"
 #include "store/zip_store.h"
@@ -65,17 +70,55 @@ std::variant<LayoutShape, NotApplicable> bind(const Candidate& candidate, const 
 struct Question {
   std::vector<AccessSpec> accesses;
   bool default_accesses = false;
-  const Device* device = nullptr;
+  std::optional<AccessLog> log;
+  Device device;
   std::vector<Candidate> candidates;
   std::vector<Policy> policies;
   std::optional<std::size_t> top;
   SearchLimits limits;
+  Goal goal;
   Placement placement = Placement::one_file;
 };
 
+AccessLog read_access_log(const std::string& path) {
+  errno = 0;
+  std::ifstream file(path);
+  if (!file) {
+    throw Error(errno == ENOENT ? Code::not_found : Code::io,
+                fmt::format("cannot read the access log {}: {}", path, std::strerror(errno)));
+  }
+  AccessLog log;
+  for (std::string line; std::getline(file, line);) log.add(line);
+  if (file.bad()) throw Error(Code::io, fmt::format("cannot read the access log {}", path));
+  if (log.counts().recognised == 0) {
+    const auto& counts = log.counts();
+    throw Error(Code::usage,
+                fmt::format("no line of the access log {} reads data ({} lines: {} of metadata, {} failed, {} not "
+                            "understood{})",
+                            path, counts.lines, counts.metadata, counts.failed, counts.other,
+                            log.first_other().empty() ? "" : fmt::format(", the first is '{}'", log.first_other())),
+                "known: OPeNDAP requests (.dods, .ascii, .dap, .nc) in common or combined log format, and JSON lines");
+  }
+  return log;
+}
+
+Goal find_goal(const AdviseRequest& request) {
+  Goal goal{Objective::weighted, request.price_per_request, request.price_per_byte};
+  std::vector<std::string> names;
+  for (const auto& row : objective_rows()) {
+    names.emplace_back(row.name);
+    if (row.name == request.objective) goal.objective = row.objective;
+  }
+  if (!request.objective.empty() && std::find(names.begin(), names.end(), request.objective) == names.end()) {
+    throw Error(Code::usage, fmt::format("no objective '{}'", request.objective), suggest(request.objective, names));
+  }
+  return goal;
+}
+
 Question understand(const AdviseRequest& request) {
   Question question;
-  question.default_accesses = request.accesses.empty();
+  if (!request.access_log.empty()) question.log = read_access_log(request.access_log);
+  question.default_accesses = request.accesses.empty() && !question.log;
   for (const auto& text : request.accesses) {
     auto access = parse_access(text);
     for (const auto& earlier : question.accesses) {
@@ -84,13 +127,19 @@ Question understand(const AdviseRequest& request) {
     }
     question.accesses.push_back(std::move(access));
   }
-  if (question.accesses.empty()) question.accesses = default_accesses();
-  question.device = &find_device(request.device.empty() ? kDefaultDevice : std::string_view(request.device));
+  if (question.default_accesses) question.accesses = default_accesses();
+  question.device = load_device(request.device);
   for (const auto& text : request.candidates) question.candidates.push_back(parse_candidate(text));
   for (const auto& name : request.policies) question.policies.push_back(find_policy(name));
+  if (request.round_up) {
+    for (auto& policy : question.policies) {
+      if (policy.row->chunk == chunk_rew) policy.row = find_policy("rew-ceil").row;
+    }
+  }
   if (question.policies.empty()) question.policies = default_policies();
   question.top = request.top;
   question.limits = request.limits;
+  question.goal = find_goal(request);
   return question;
 }
 
@@ -137,9 +186,10 @@ class SearchCache {
                                   array.pads_edges, array.decode.s_per_byte, array.decode.compresses);
     if (array.shard) key += " in " + to_string(*array.shard);
     for (const bool unlimited : axes.unlimited) key += unlimited ? 'u' : 'f';
-    for (const auto& pattern : patterns) key += fmt::format(" {}@{}", to_string(pattern.extents), pattern.weight);
+    for (const auto& pattern : patterns)
+      key += fmt::format(" {}/{}@{}", to_string(pattern.extents), to_string(pattern.steps), pattern.weight);
     if (const auto known = results_.find(key); known != results_.end()) return known->second;
-    const auto result = search_chunks(array, axes.unlimited, patterns, *question.device, question.limits);
+    const auto result = search_chunks(array, axes.unlimited, patterns, question.device, question.limits, question.goal);
     results_.emplace(key, result);
     return result;
   }
@@ -160,12 +210,12 @@ LayoutShape shard_around(const Shape& chunk, const ArrayMeta& meta) {
 }
 
 Layout price_layout(Layout::Kind kind, std::string name, const LayoutShape& chunk, const Stored& stored,
-                    const ArrayMeta& meta, const std::vector<AccessPattern>& patterns, const Device& device) {
+                    const LayoutShape& shard, const std::vector<AccessPattern>& patterns, const Question& question) {
   Layout layout;
   layout.kind = kind;
   layout.name = std::move(name);
   layout.chunk = chunk;
-  if (chunk) layout.shard = shard_around(*chunk, meta);
+  layout.shard = shard;
   StoredArray array = stored.array;
   array.chunk = chunk;
   array.shard = layout.shard;
@@ -173,10 +223,13 @@ Layout price_layout(Layout::Kind kind, std::string name, const LayoutShape& chun
     array.decode = {};
     array.stored_ratio = 1;
   }
+  std::vector<double> values;
   for (const auto& pattern : patterns) {
-    layout.costs.push_back(price(array, pattern.extents, device));
+    layout.costs.push_back(price(array, pattern, question.device));
     layout.weighted_s += pattern.weight * layout.costs.back().seconds;
+    values.push_back(question.goal.value(layout.costs.back()));
   }
+  layout.objective = question.goal.combine(values, patterns);
   layout.size_bytes = stored_size_bytes(array) * (chunk ? stored.written : 1.0);
   return layout;
 }
@@ -197,9 +250,9 @@ bool within(const LayoutShape& chunk, const ArrayMeta& meta, const SearchLimits&
 /// All layouts of one variable, priced, in the order of the report.
 void price_layouts(Variable& variable, const Stored& stored, const Question& question, SearchCache& cache) {
   const auto& patterns = variable.patterns;
-  const Device& device = *question.device;
   const auto priced = [&](Layout::Kind kind, const std::string& name, const LayoutShape& chunk) {
-    return price_layout(kind, name, chunk, stored, variable.meta, patterns, device);
+    const LayoutShape shard = chunk ? shard_around(*chunk, variable.meta) : LayoutShape();
+    return price_layout(kind, name, chunk, stored, shard, patterns, question);
   };
   std::vector<Layout> others;
   for (const auto& candidate : question.candidates) {
@@ -212,19 +265,29 @@ void price_layouts(Variable& variable, const Stored& stored, const Question& que
     }
   }
   std::vector<Layout> policies;
-  const PolicyInput input{variable.axes.shape, variable.axes.unlimited, variable.meta.dtype.bytes};
+  const PolicyInput input{variable.axes.shape, variable.axes.unlimited, variable.meta.dtype.bytes, variable.axes.names,
+                          patterns};
   for (const auto& policy : question.policies) {
-    policies.push_back(priced(Layout::Kind::policy, policy.name, policy.chunk(input)));
+    const Shape chunk = policy.chunk(input);
+    if (policy.row->shard == nullptr) {
+      policies.push_back(priced(Layout::Kind::policy, policy.name, chunk));
+      continue;
+    }
+    LayoutShape shard = policy.row->shard(input, chunk);
+    if (*shard == chunk) shard.reset();
+    Stored in_store = stored;
+    in_store.array.placement = Placement::one_object;
+    policies.push_back(price_layout(Layout::Kind::policy, policy.name, chunk, in_store, shard, patterns, question));
   }
   std::stable_sort(policies.begin(), policies.end(),
-                   [](const Layout& a, const Layout& b) { return a.weighted_s < b.weighted_s; });
+                   [](const Layout& a, const Layout& b) { return a.objective < b.objective; });
 
   const auto found = cache.find(stored, variable.axes, patterns, question);
   if (!found.within_limits)
     variable.notes.push_back("no chunk shape meets the limits on chunk size and padding exactly");
   Layout best = priced(Layout::Kind::recommended, "recommended", found.chunk);
   const auto consider = [&](const Layout& layout, bool allowed) {
-    if (allowed && layout.weighted_s < best.weighted_s) {
+    if (allowed && layout.objective < best.objective) {
       best = layout;
       best.kind = Layout::Kind::recommended;
       best.name = "recommended";
@@ -247,6 +310,16 @@ void price_layouts(Variable& variable, const Stored& stored, const Question& que
 
 /// The accesses that apply to the variable; the others become notes.
 void bind_accesses(Variable& variable, const Question& question) {
+  if (question.log) {
+    constexpr std::size_t kMostKinds = 12;
+    std::uint64_t n_unfit = 0;
+    std::uint64_t n_rest = 0;
+    variable.patterns = question.log->patterns(variable.meta.path, variable.axes, kMostKinds, n_unfit, n_rest);
+    if (n_unfit > 0) {
+      variable.notes.push_back(fmt::format("{} logged requests do not fit the array", n_unfit));
+    }
+    if (n_rest > 0) variable.notes.push_back(fmt::format("{} rarer logged requests are left out", n_rest));
+  }
   for (const auto& access : question.accesses) {
     auto bound = bind(access, variable.axes);
     if (auto* pattern = std::get_if<AccessPattern>(&bound)) {
@@ -276,6 +349,16 @@ void require_use(const Question& question, const std::vector<Variable>& variable
     throw Error(Code::usage, fmt::format("{}: {}", what, first->why),
                 first->unknown_dim.empty() ? first->hint : suggest(first->unknown_dim, dims));
   };
+  if (question.log && std::all_of(variables.begin(), variables.end(), [&](const Variable& variable) {
+        std::uint64_t n_unfit = 0;
+        std::uint64_t n_rest = 0;
+        return question.log->patterns(variable.meta.path, variable.axes, 1, n_unfit, n_rest).empty();
+      })) {
+    auto names = question.log->variables();
+    if (names.size() > 12) names.resize(12);
+    throw Error(Code::usage, "the access log reads none of the variables, or not within their extents",
+                fmt::format("it reads {}", fmt::join(names, ", ")));
+  }
   if (!question.default_accesses) {
     for (const auto& access : question.accesses) require(fmt::format("access '{}'", access.name), access);
   }
@@ -399,10 +482,11 @@ AdviseReport advise(const AdviseRequest& request) {
   Question question = understand(request);
   AdviseReport report;
   report.file = request.path;
-  report.device = *question.device;
+  report.device = question.device;
+  if (!request.objective.empty()) report.objective = request.objective;
   const SearchLimits defaults;
-  report.is_default = request.device.empty() && request.accesses.empty() &&
-                      request.limits.min_chunk_bytes == defaults.min_chunk_bytes &&
+  report.is_default = request.objective.empty() && request.device.empty() && request.accesses.empty() &&
+                      request.access_log.empty() && request.limits.min_chunk_bytes == defaults.min_chunk_bytes &&
                       request.limits.max_chunk_bytes == defaults.max_chunk_bytes;
 
   // 2. Collect the arrays: shapes, present chunks, stored sizes.
@@ -420,6 +504,11 @@ AdviseReport advise(const AdviseRequest& request) {
   question.placement = report.is_directory ? Placement::one_object : Placement::one_file;
 
   // 3. Tie the accesses to them.
+  if (question.log) {
+    const auto& counts = question.log->counts();
+    report.log = AdviseReport::Log{request.access_log, counts.lines, counts.recognised,          counts.metadata,
+                                   counts.failed,      counts.other, question.log->first_other()};
+  }
   require_use(question, report.variables);
   for (auto& variable : report.variables) bind_accesses(variable, question);
   std::erase_if(report.variables, [&](const Variable& variable) {

@@ -22,11 +22,16 @@ struct AdviseRequest {
 
   std::vector<std::string> variables;   // paths or names; empty: all of at least two dimensions
   std::vector<std::string> accesses;    // empty: time-series and map
+  std::string access_log;               // a file; its requests join `accesses`, with their numbers as weights
   std::string device;                   // empty: the default one
   std::vector<std::string> candidates;  // "time/92,y/9,x/11", "92,9,11" or "contiguous"
   std::vector<std::string> policies;    // empty: those of default_policies()
   std::optional<std::size_t> top;       // keep only the fastest so many policies
   SearchLimits limits;
+  std::string objective;              // empty: weighted
+  double price_per_request = 0.4e-6;  // of the objective `cost`; typical of object stores, in dollars
+  double price_per_byte = 0;
+  bool round_up = false;  // rew rounds its ideal lengths up
   /// List the chunks of stores that keep each as an object, however many there are; otherwise some are looked at.
   bool count_exactly = false;
 };

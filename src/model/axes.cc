@@ -50,12 +50,23 @@ Axes axes_of(const ArrayMeta& meta) {
   return axes;
 }
 
-AxisLengths parse_axis_lengths(std::string_view text) {
+AxisLengths parse_axis_lengths(std::string_view text, bool steps) {
   AxisLengths result;
   std::string_view rest = text;
   while (true) {
     const auto comma = rest.find(',');
-    const auto part = rest.substr(0, comma);
+    auto part = rest.substr(0, comma);
+    Index step = 1;
+    if (const auto last = part.rfind('/'); steps && last != std::string_view::npos && part.find('/') != last) {
+      // "dim/N/STEP"; names of dimensions have no '/'.
+      const auto parsed = parse_index(part.substr(last + 1));
+      if (!parsed || *parsed < 1) {
+        throw Error(Code::usage, fmt::format("the step in '{}' is not a whole number above 0", part),
+                    "write dim/N/STEP, for example time/all/24");
+      }
+      step = *parsed;
+      part = part.substr(0, last);
+    }
     const auto slash = part.rfind('/');
     if (slash == std::string_view::npos || slash == 0) {
       throw Error(Code::usage,
@@ -76,7 +87,7 @@ AxisLengths parse_axis_lengths(std::string_view text) {
     for (const auto& earlier : result.parts) {
       if (earlier.dim == dim) throw Error(Code::usage, fmt::format("'{}' names the axis '{}' twice", text, dim));
     }
-    result.parts.push_back({std::string(dim), length});
+    result.parts.push_back({std::string(dim), length, step});
     if (comma == std::string_view::npos) return result;
     rest = rest.substr(comma + 1);
   }

@@ -33,6 +33,7 @@ struct AxisLengths {
   struct Part {
     std::string dim;
     std::optional<Index> length;  // nothing: the whole axis
+    Index step = 1;               // of accesses: elements taken are so far apart
   };
   std::vector<Part> parts;
 };
@@ -44,8 +45,9 @@ struct NotApplicable {
   std::string unknown_dim;  // the name that no axis has, if that is why
 };
 
-/// Throws Error{usage} quoting the part that is wrong: no '/', length not a whole number above 0, an axis twice.
-AxisLengths parse_axis_lengths(std::string_view text);
+/// Throws Error{usage} quoting the part that is wrong: no '/', length not a whole number above 0, an axis twice. With
+/// `steps` a part may be dim/N/STEP.
+AxisLengths parse_axis_lengths(std::string_view text, bool steps = false);
 
 /// A length per axis; axes not named are whole. Lengths above the extent are clamped if `clamp`, else NotApplicable.
 std::variant<Shape, NotApplicable> bind(const AxisLengths& lengths, const Axes& axes, bool clamp);

@@ -27,10 +27,11 @@ std::uint64_t rounded(double value) {
 
 }  // namespace
 
-std::vector<AxisTouch> touch_axes(const StoredArray& array, const Shape& extents) {
+std::vector<AxisTouch> touch_axes(const StoredArray& array, const AccessPattern& pattern) {
   std::vector<AxisTouch> axes;
   for (int axis = 0; axis < array.shape.rank(); ++axis) {
-    axes.push_back(touch_axis(array.shape[axis], array.chunk ? (*array.chunk)[axis] : 1, extents[axis]));
+    const Index chunk = array.chunk ? (*array.chunk)[axis] : 1;
+    axes.push_back(touch_axis(array.shape[axis], chunk, pattern.extents[axis], pattern.step(axis)));
   }
   return axes;
 }
@@ -46,7 +47,9 @@ double stored_size_bytes(const StoredArray& array) {
   return elements * static_cast<double>(array.element_bytes) * array.stored_ratio;
 }
 
-Pricer::Pricer(const StoredArray& array, const Shape& extents, const Device& device) : array_(array), device_(&device) {
+Pricer::Pricer(const StoredArray& array, const AccessPattern& pattern, const Device& device)
+    : array_(array), device_(&device) {
+  const Shape& extents = pattern.extents;
   useful_bytes_ = static_cast<double>(array.element_bytes);
   for (int axis = 0; axis < extents.rank(); ++axis) useful_bytes_ *= static_cast<double>(extents[axis]);
   if (!array_.shard) return;
@@ -54,7 +57,7 @@ Pricer::Pricer(const StoredArray& array, const Shape& extents, const Device& dev
   shard_elements_ = 1;
   for (int axis = 0; axis < extents.rank(); ++axis) {
     const Index length = (*array_.shard)[axis];
-    shards_ *= touch_axis(array_.shape[axis], length, extents[axis]).chunks;
+    shards_ *= touch_axis(array_.shape[axis], length, extents[axis], pattern.step(axis)).chunks;
     shard_elements_ *= static_cast<double>(length);
   }
 }
@@ -93,8 +96,12 @@ CostTerms Pricer::terms(std::span<const AxisTouch> axes, double chunk_elements, 
     requests.index_reads = shards_;
     requests.jumps_s = units * device.jump_s(unit_bytes);
     const double index_bytes = kShardEntry_bytes * shard_elements_ / chunk_elements;
-    terms.index_s =
-        shards_ * rounds(shards_) * (device.jump_s(1e12) + device.object_s + index_bytes / device.stream_Bps);
+    terms.index_s = device.index_share * shards_ * rounds(shards_) *
+                    (device.jump_s(1e12) + device.object_s + index_bytes / device.stream_Bps);
+  } else if (chunked && device.window_bytes > 0) {
+    requests.requests = units;
+    requests.jumps_s =
+        units * (std::min(1.0, unit_bytes / device.window_bytes) * device.access_s + (objects ? device.object_s : 0.0));
   } else if (objects) {
     requests.requests = units;
     requests.jumps_s = units * (device.jump_s(1e12) + device.object_s);
@@ -114,8 +121,9 @@ CostTerms Pricer::terms(std::span<const AxisTouch> axes, double chunk_elements, 
       const double depth = std::max(0.0, std::ceil(std::log(all_units / kIndexEntries) / std::log(kIndexEntries)));
       requests.index_reads = std::min(leaves, std::ceil(all_units / kIndexEntries)) + depth;
       const double node_bytes = index_node_bytes(static_cast<int>(axes.size()));
-      terms.index_s = requests.index_reads * (device.jump_s(std::max(node_bytes, kIndexEntries * unit_bytes)) +
-                                              node_bytes / device.stream_Bps);
+      terms.index_s =
+          device.index_share * requests.index_reads *
+          (device.jump_s(std::max(node_bytes, kIndexEntries * unit_bytes)) + node_bytes / device.stream_Bps);
     }
   }
 
@@ -123,7 +131,9 @@ CostTerms Pricer::terms(std::span<const AxisTouch> axes, double chunk_elements, 
   const double serial_s = requests.jumps_s + requests.bytes / device.stream_Bps;
   terms.device_s = std::max(serial_s * rounds(requests.requests), requests.bytes / device.total_Bps);
   terms.chunks_s = chunked ? units * (device.chunk_s + array_.decode.s_per_chunk) : device.chunk_s;
-  terms.decode_s = requests.decoded_bytes * array_.decode.s_per_byte;
+  const bool any_codec = device.decode_Bps > 0 && chunked;
+  terms.decode_s =
+      requests.decoded_bytes * (any_codec ? 1 / device.decode_Bps : array_.decode.s_per_byte / device.codec_speed);
   terms.copy_s = requests.useful_bytes / device.copy_Bps;
   return terms;
 }
@@ -138,7 +148,8 @@ double Pricer::lower_bound_s(double chunks, double chunk_elements) const {
   // Without padding fewer bytes may count; per chunk and, where nothing is clipped, per byte are certain.
   double bound = device_->open_s + chunks * (device_->chunk_s + array_.decode.s_per_chunk);
   if (array_.pads_edges) {
-    bound += decoded_bytes * array_.decode.s_per_byte;
+    bound += decoded_bytes *
+             (device_->decode_Bps > 0 ? 1 / device_->decode_Bps : array_.decode.s_per_byte / device_->codec_speed);
     if (!array_.decode.compresses) bound += decoded_bytes * array_.stored_ratio / device_->total_Bps;
   }
   return bound;
@@ -154,11 +165,15 @@ Cost Pricer::price(std::span<const AxisTouch> axes, double chunk_elements) const
 }
 
 Cost price(const StoredArray& array, const Shape& extents, const Device& device) {
+  return price(array, AccessPattern{"", extents, 1, {}}, device);
+}
+
+Cost price(const StoredArray& array, const AccessPattern& pattern, const Device& device) {
   double chunk_elements = 1;
   if (array.chunk) {
     for (const Index length : *array.chunk) chunk_elements *= static_cast<double>(length);
   }
-  return Pricer(array, extents, device).price(touch_axes(array, extents), chunk_elements);
+  return Pricer(array, pattern, device).price(touch_axes(array, pattern), chunk_elements);
 }
 
 std::string Cost::dominating() const {

@@ -10,6 +10,7 @@
 #include "model/decode.h"
 #include "model/device.h"
 #include "model/geometry.h"
+#include "model/pattern.h"
 
 namespace chunkwise {
 
@@ -70,6 +71,7 @@ struct Cost {
 /// T = open + index + device + chunks * per_chunk + decoded / rate + useful / copy rate, where
 /// device = max(requests in rounds of in_flight, bytes / total rate).
 Cost price(const StoredArray& array, const Shape& extents, const Device& device);
+Cost price(const StoredArray& array, const AccessPattern& pattern, const Device& device);
 
 /// Bytes one layout takes: edge padding counts where it is stored as it is; compressed padding is taken for nothing.
 double stored_size_bytes(const StoredArray& array);
@@ -77,7 +79,7 @@ double stored_size_bytes(const StoredArray& array);
 /// price() for a search over chunk shapes: everything that does not depend on the chunk is computed once.
 class Pricer {
  public:
-  Pricer(const StoredArray& array, const Shape& extents, const Device& device);
+  Pricer(const StoredArray& array, const AccessPattern& pattern, const Device& device);
 
   /// `axes` are touch_axis() of this array, chunk and extents.
   Cost price(std::span<const AxisTouch> axes, double chunk_elements) const;
@@ -96,6 +98,6 @@ class Pricer {
 };
 
 /// Expected touches of a contiguous array (units are elements) or of chunks.
-std::vector<AxisTouch> touch_axes(const StoredArray& array, const Shape& extents);
+std::vector<AxisTouch> touch_axes(const StoredArray& array, const AccessPattern& pattern);
 
 }  // namespace chunkwise

@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <string>
-#include <vector>
 
 #include "base/error.h"
 #include "base/suggest.h"
@@ -14,44 +11,181 @@
 namespace chunkwise {
 namespace {
 
-// Per-chunk client work of local readers: one HDF5 chunk call is 5-20 us. Copy: memory bandwidth of one core, 5-16
-// GB/s.
-constexpr double kChunk_s = 10e-6;
-constexpr double kCopy_Bps = 5e9;
+struct Figure {
+  double value, low, high;
+  const char* source;
+};
 
-constexpr std::array<Device, 5> kDevices = {{
-    // Access: half a turn at 7200 rpm (4.17 ms) + settling on a near track (0.8 ms); a full stroke of about 1 TB adds
-    // 14 ms. Opening: one average seek (8.5 ms) + half a turn; the metadata then comes in one readahead window.
-    // 120-220 MB/s from inner to outer tracks. Queueing helps at most 2-3 x and serial readers do not queue.
-    {"hdd", "7200 rpm disk", 12.7e-3, 4.97e-3, 14.2e-3, 160e6, 160e6, 1, 5e-3, kChunk_s, kCopy_Bps, 3},
-    // 80-200 us at queue depth 1, 450-560 MB/s. Opening: three dependent metadata reads.
-    {"ssd", "SATA SSD", 0.3e-3, 100e-6, 0, 500e6, 500e6, 1, 130e-6, kChunk_s, kCopy_Bps, 2},
-    // 60-100 us for a random 4 KiB read at queue depth 1, 3 GB/s and up. Opening: three dependent metadata reads.
-    {"nvme", "NVMe SSD", 0.24e-3, 80e-6, 0, 3e9, 3e9, 1, 100e-6, kChunk_s, kCopy_Bps, 2},
-    // Open at the metadata server and one OST round trip, 0.3-1 ms each; a cold read waits for a disk of the OST,
-    // 5-15 ms; 0.5-2 GB/s per OST, one stripe.
-    {"lustre", "Lustre, disk OSTs", 1.3e-3, 10e-3, 0, 1e9, 1e9, 1, 1e-3, kChunk_s, kCopy_Bps, 3},
-    // First byte 20-100 ms in the region, 85-90 MB/s per connection; 16 in flight and 360 MB/s together fit published
-    // read times of 87 layouts within 2 x in 85 % of cases. Opening: two dependent requests.
-    {"s3", "object store, same region", 100e-3, 50e-3, 0, 90e6, 360e6, 16, 0, kChunk_s, kCopy_Bps, 2},
+// Most constants are alike on most devices.
+constexpr Figure kFree = {0, 0, 0, "does not apply"};
+constexpr Figure kSerial = {1, 1, 1, "HDF5 and netCDF-C read one chunk after the other"};
+constexpr Figure kChunkCall = {10e-6, 5e-6, 20e-6, "one HDF5 chunk read call, 5-20 us"};
+constexpr Figure kMemoryCopy = {5e9, 5e9, 16e9, "memory bandwidth of one core, 5-16 GB/s"};
+constexpr Figure kAllIndexReads = {1, 0.5, 1, "nodes of the chunk index are read cold"};
+constexpr Figure kNeighboursMerge = {0, 0, 0, "neighbours in row-major order are read together"};
+constexpr Figure kByCodec = {0, 0, 0, "typical rates of the codecs (lzbench)"};
+constexpr Figure kTypicalSpeed = {1, 0.5, 2, "machines differ by about 2 x"};
+constexpr Figure kDiskRate = {160e6, 110e6, 220e6,
+                              "120-220 MB/s on outer tracks, half of it on inner ones; serial readers"};
+constexpr Figure kSataRate = {500e6, 450e6, 560e6, "SATA-3, 450-560 MB/s"};
+constexpr Figure kNvmeRate = {3e9, 3e9, 14e9, "3-14 GB/s"};
+constexpr Figure kOstRate = {1e9, 0.5e9, 2e9, "0.5-2 GB/s per OST, one stripe"};
+constexpr Figure kConnectionRate = {90e6, 50e6, 90e6, "one connection, 50-90 MB/s"};
+
+/// Figures in the order of constant_rows().
+struct Typical {
+  const char* name;
+  const char* summary;
+  std::array<Figure, 15> figures;
+};
+
+constexpr std::array<Typical, 5> kTypical = {{
+    {"hdd",
+     "7200 rpm disk",
+     {{{12.7e-3, 8e-3, 20e-3, "an average seek (8.5 ms) and half a turn; the rest is in one readahead window"},
+       {4.97e-3, 4.97e-3, 8e-3, "half a turn at 7200 rpm (4.17 ms) and settling on a near track (0.8 ms)"},
+       {14.2e-3, 8e-3, 15e-3, "a full stroke of about 1 TB, 8-15 ms"},
+       kNeighboursMerge,
+       kDiskRate,
+       kDiskRate,
+       kDiskRate,
+       kSerial,
+       {5e-3, 2e-3, 15e-3, "one access for the directory entry"},
+       kAllIndexReads,
+       kChunkCall,
+       kByCodec,
+       kTypicalSpeed,
+       kMemoryCopy,
+       {3, 1.3, 3, "published tables are met within 1.3 to 3"}}}},
+    {"ssd",
+     "SATA SSD",
+     {{{0.3e-3, 0.2e-3, 0.6e-3, "three dependent reads of metadata"},
+       {100e-6, 80e-6, 200e-6, "random read at queue depth 1, 80-200 us"},
+       kFree,
+       kNeighboursMerge,
+       kSataRate,
+       kSataRate,
+       kSataRate,
+       kSerial,
+       {130e-6, 80e-6, 250e-6, "one cold read of the directory entry, and the calls"},
+       kAllIndexReads,
+       kChunkCall,
+       kByCodec,
+       kTypicalSpeed,
+       kMemoryCopy,
+       {2, 1.5, 2.5, "typical values, not calibrated"}}}},
+    {"nvme",
+     "NVMe SSD",
+     {{{0.24e-3, 0.1e-3, 0.4e-3, "three dependent reads of metadata"},
+       {80e-6, 20e-6, 100e-6, "random 4 KiB read at queue depth 1, 60-100 us for TLC"},
+       kFree,
+       kNeighboursMerge,
+       kNvmeRate,
+       kNvmeRate,
+       kNvmeRate,
+       kSerial,
+       {100e-6, 40e-6, 150e-6, "one cold read of the directory entry, and the calls"},
+       kAllIndexReads,
+       kChunkCall,
+       kByCodec,
+       kTypicalSpeed,
+       kMemoryCopy,
+       {2, 1.5, 2.5, "typical values, not calibrated"}}}},
+    {"lustre",
+     "Lustre, disk OSTs",
+     {{{1.3e-3, 0.6e-3, 2e-3, "open at the metadata server and one OST round trip, 0.3-1 ms each"},
+       {10e-3, 5e-3, 15e-3, "a cold read waits for a disk of the OST, 5-15 ms"},
+       kFree,
+       kNeighboursMerge,
+       kOstRate,
+       kOstRate,
+       kOstRate,
+       kSerial,
+       {1e-3, 0.3e-3, 1e-3, "open at the metadata server, 0.3-1 ms"},
+       kAllIndexReads,
+       kChunkCall,
+       kByCodec,
+       kTypicalSpeed,
+       kMemoryCopy,
+       {3, 2, 4, "typical values, not calibrated; others use it too"}}}},
+    {"s3",
+     "object store, same region",
+     {{{100e-3, 40e-3, 200e-3, "two dependent requests"},
+       {50e-3, 20e-3, 100e-3, "first byte in the region, 20-100 ms"},
+       kFree,
+       kNeighboursMerge,
+       kConnectionRate,
+       kConnectionRate,
+       {360e6, 150e6, 1e9, "with 16 in flight, fits published read times of 87 layouts within 2 x in 85 %"},
+       {16, 8, 64, "fits published read times of 87 layouts"},
+       kFree,
+       kAllIndexReads,
+       kChunkCall,
+       kByCodec,
+       kTypicalSpeed,
+       kMemoryCopy,
+       {2, 1.5, 3, "85 % of published cells are within 2 x"}}}},
 }};
+
+std::vector<Device> make_devices() {
+  std::vector<Device> list(kTypical.size());
+  for (std::size_t i = 0; i < kTypical.size(); ++i) {
+    list[i].name = kTypical[i].name;
+    list[i].summary = kTypical[i].summary;
+    for (std::size_t k = 0; k < constant_rows().size(); ++k) {
+      const Figure& figure = kTypical[i].figures[k];
+      Constant& constant = list[i].*constant_rows()[k].member;
+      constant.value = figure.value;
+      constant.low = figure.low;
+      constant.high = figure.high;
+      constant.source = figure.source;
+    }
+  }
+  return list;
+}
+
+const std::vector<Device>& table() {
+  static const std::vector<Device> list = make_devices();
+  return list;
+}
 
 }  // namespace
 
+std::span<const ConstantRow> constant_rows() {
+  static constexpr std::array<ConstantRow, 15> kRows = {{
+      {"open_s", "s", &Device::open_s, "once per read, from the path to the metadata"},
+      {"access_s", "s", &Device::access_s, "a request that does not continue the one before"},
+      {"seek_s", "s", &Device::seek_s, "added for the way: times sqrt(distance / 1e12 B)"},
+      {"window_bytes", "B", &Device::window_bytes, "smaller chunks share an access; 0: neighbours merge"},
+      {"stream_Bps", "B/s", &Device::stream_Bps, "one request's bytes; null: does not count"},
+      {"pass_Bps", "B/s", &Device::pass_Bps, "reading over a gap; null: does not count"},
+      {"total_Bps", "B/s", &Device::total_Bps, "all requests in flight; null: does not count"},
+      {"in_flight", "requests", &Device::in_flight, "requests at the same time"},
+      {"object_s", "s", &Device::object_s, "added per chunk that is an object of its own"},
+      {"index_share", "1", &Device::index_share, "share of the index reads that cost time"},
+      {"chunk_s", "s", &Device::chunk_s, "the client's work per chunk"},
+      {"decode_Bps", "B/s", &Device::decode_Bps, "decoded bytes; 0: by codec"},
+      {"codec_speed", "1", &Device::codec_speed, "decoding against the codecs' typical rates"},
+      {"copy_Bps", "B/s", &Device::copy_Bps, "wanted bytes; null: does not count"},
+      {"error_factor", "1", &Device::error_factor, "a time t means t / factor .. t * factor"},
+  }};
+  return kRows;
+}
+
 double Device::jump_s(double distance_bytes) const {
   const double seek = seek_s > 0 ? seek_s * std::sqrt(std::min(1.0, distance_bytes / 1e12)) : 0.0;
-  return std::min(access_s + seek, distance_bytes / stream_Bps);
+  return std::min(access_s + seek, distance_bytes / pass_Bps);
 }
 
 std::span<const Device> devices() {
-  return kDevices;
+  return table();
 }
 
 const Device& find_device(std::string_view name) {
   std::vector<std::string> names;
-  for (const auto& device : kDevices) {
+  for (const auto& device : table()) {
     if (device.name == name) return device;
-    names.emplace_back(device.name);
+    names.push_back(device.name);
   }
   throw Error(Code::usage, fmt::format("no device '{}'", name), suggest(std::string(name), names));
 }

@@ -1,44 +1,85 @@
-// Devices by name: what one request costs there.
+// Devices: what one request costs there, each constant with its interval and where it is from.
 #pragma once
 
+#include <array>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace chunkwise {
 
-/// Typical values, not measured here. Times in seconds, rates in bytes per second.
+/// A figure, the interval that most devices or measurements fall into, and its source. Reads as its value.
+struct Constant {
+  double value = 0;
+  double low = 0;
+  double high = 0;
+  std::string source;
+
+  // NOLINTNEXTLINE: a figure in formulas
+  operator double() const { return value; }
+};
+
+/// Times in seconds, rates in bytes per second; an infinite rate means that the term does not count. Value type.
 struct Device {
-  std::string_view name;
-  std::string_view summary;
+  std::string name;
+  std::string summary;
+  std::string calibrated;  // the day it was measured; empty: typical values
   /// Once per read: from the path to the array's metadata.
-  double open_s;
+  Constant open_s;
   /// One request that does not continue the one before, without the way there.
-  double access_s;
+  Constant access_s;
   /// Added to access_s for the way: seek_s * sqrt(distance / 1e12 bytes), at most seek_s. 0 where distance is free.
-  double seek_s;
-  /// One request's bytes; reading over a gap.
-  double stream_Bps;
+  Constant seek_s;
+  /// Above 0: every chunk is a request of its own, and those smaller than this share one access with neighbours:
+  /// access_s * min(1, chunk / window). 0: neighbours in row-major order merge into one request.
+  Constant window_bytes;
+  /// One request's bytes.
+  Constant stream_Bps;
+  /// Reading over a gap instead of beginning anew.
+  Constant pass_Bps;
   /// All requests in flight together.
-  double total_Bps;
+  Constant total_Bps;
   /// Requests the usual client keeps in flight.
-  int in_flight;
+  Constant in_flight;
   /// Added per chunk where every chunk is an object of its own: open, look up.
-  double object_s;
+  Constant object_s;
+  /// Share of the reads of the chunk index that cost time; 0 where they are counted elsewhere.
+  Constant index_share;
   /// The client's own work per chunk: call, look-up, cache.
-  double chunk_s;
+  Constant chunk_s;
+  /// Decoded bytes, whatever the codecs. 0: the typical rates of the codecs.
+  Constant decode_Bps;
+  /// Decoding against the typical rates of the codecs, where decode_Bps is 0.
+  Constant codec_speed;
   /// Copying wanted elements out of decoded chunks.
-  double copy_Bps;
+  Constant copy_Bps;
   /// A prediction t means t / error_factor .. t * error_factor.
-  double error_factor;
+  Constant error_factor;
 
   /// Time to begin a request `distance_bytes` behind the end of the one before: a new access, or reading over the gap.
   double jump_s(double distance_bytes) const;
 };
+
+/// The constants of a device by name, as profiles have them.
+struct ConstantRow {
+  std::string_view name;
+  std::string_view unit;
+  Constant Device::*member;
+  std::string_view meaning;
+};
+std::span<const ConstantRow> constant_rows();
 
 inline constexpr std::string_view kDefaultDevice = "ssd";
 
 std::span<const Device> devices();
 /// Throws Error{usage} with a suggestion.
 const Device& find_device(std::string_view name);
+
+/// A profile as JSON, schema "chunkwise-profile/1", with `more` (a JSON object: machine, fit) merged in where given.
+std::string profile_json(const Device& device, std::string_view more = {});
+/// Reads one. `where` names the file in errors: Error{usage} for a newer schema, an unknown or missing constant and
+/// values outside their sense; Error{corrupt} if it is no JSON.
+Device parse_profile(std::string_view text, std::string_view where);
 
 }  // namespace chunkwise

@@ -50,30 +50,63 @@ Touch touch_at(const Shape& array, const Shape& chunk, std::size_t element_bytes
   return touch;
 }
 
-AxisTouch touch_axis(Index length, Index chunk, Index extent) {
-  CHUNKWISE_CHECK(chunk >= 1 && extent >= 1 && extent <= length);
+AxisTouch touch_axis(Index length, Index chunk, Index count, Index step) {
+  CHUNKWISE_CHECK(chunk >= 1 && count >= 1 && step >= 1 && (count == 1 || (length - 1) / (count - 1) >= step));
+  CHUNKWISE_CHECK(count <= length);
+  const Index extent = (count - 1) * step + 1;
   const Index places = length - extent + 1;
   const Index all = ceil_div(length, chunk);
   AxisTouch touch;
   touch.all_chunks = static_cast<double>(all);
 
-  // n(o) = floor((o+A-1)/c) - floor(o/c) + 1, summed over o = 0 .. places-1.
-  const Wide sum =
-      sum_of_floors(length, chunk) - sum_of_floors(extent - 1, chunk) - sum_of_floors(places, chunk) + places;
-  const auto n_places = static_cast<double>(places);
-  touch.chunks = static_cast<double>(sum) / n_places;
-
   // The last chunk is touched from o = reach on; the first one up to o = chunk - 1.
   const Index reach = std::max<Index>(0, (all - 1) * chunk - extent + 1);
-  const Index n_last = places - reach;
-  const Index n_all = std::max<Index>(0, std::min(chunk - 1, places - 1) - reach + 1);
+  const auto n_places = static_cast<double>(places);
+  // From the first chunk touched to the last, floor((o+A-1)/c) - floor(o/c) + 1, summed over o = 0 .. places-1.
+  const Wide sum_span =
+      sum_of_floors(length, chunk) - sum_of_floors(extent - 1, chunk) - sum_of_floors(places, chunk) + places;
+  touch.span = static_cast<double>(sum_span) / n_places;
+  // Steps above a chunk's length put each element into a chunk of its own.
+  const bool skips = step > chunk;
+  const Wide sum = skips ? Wide{count} * places : sum_span;
+  touch.chunks = static_cast<double>(sum) / n_places;
+  Index n_all = std::max<Index>(0, std::min(chunk - 1, places - 1) - reach + 1);
+  touch.p_ends = static_cast<double>(n_all) / n_places;
+  if (skips) n_all = count == all ? places : 0;
   touch.p_all = static_cast<double>(n_all) / n_places;
   const Index n_some = places - n_all;
   if (n_some > 0) {
     touch.chunks_if_some = static_cast<double>(sum - Wide{all} * n_all) / static_cast<double>(n_some);
   }
   const Wide overhang = Wide{all} * chunk - length;
-  touch.elements = static_cast<double>(sum * chunk - overhang * n_last) / n_places;
+  touch.elements = static_cast<double>(sum * chunk - overhang * (places - reach)) / n_places;
+  // A step of c to 2c goes one chunk on or two, and every two begins a new piece.
+  if (skips) {
+    touch.pieces =
+        step / 2 >= chunk ? static_cast<double>(count) : static_cast<double>(sum_span - sum + places) / n_places;
+  }
+  return touch;
+}
+
+AxisTouch touch_axis_at(Index length, Index chunk, Index start, Index count, Index step) {
+  CHUNKWISE_CHECK(chunk >= 1 && count >= 1 && step >= 1 && start >= 0 && start < length);
+  CHUNKWISE_CHECK(count == 1 || (length - 1 - start) / (count - 1) >= step);
+  const Index last_element = start + (count - 1) * step;
+  const Index first = start / chunk;
+  const Index last = last_element / chunk;
+  const Index all = ceil_div(length, chunk);
+  const Index span = last - first + 1;
+  const Index n = step > chunk ? count : span;
+  AxisTouch touch;
+  touch.all_chunks = static_cast<double>(all);
+  touch.span = static_cast<double>(span);
+  touch.chunks = static_cast<double>(n);
+  touch.p_all = n == all ? 1 : 0;
+  touch.p_ends = span == all ? 1 : 0;
+  touch.chunks_if_some = n == all ? 0 : static_cast<double>(n);
+  const Wide overhang = last == all - 1 ? Wide{all} * chunk - length : 0;
+  touch.elements = static_cast<double>(Wide{n} * chunk - overhang);
+  if (step > chunk) touch.pieces = static_cast<double>(step / 2 >= chunk ? count : span - count + 1);
   return touch;
 }
 

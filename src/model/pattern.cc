@@ -162,7 +162,7 @@ AccessSpec parse_access(std::string_view text) {
     throw Error(Code::usage, fmt::format("the access '{}' has no name", text), "write NAME=dim/N,dim/N or a preset");
   }
   if (equals != std::string_view::npos) {
-    access.lengths = parse_axis_lengths(body.substr(equals + 1));
+    access.lengths = parse_axis_lengths(body.substr(equals + 1), true);
     return access;
   }
   if (access.name.find('/') != std::string::npos) {
@@ -184,14 +184,38 @@ std::vector<AccessSpec> default_accesses() {
 std::variant<AccessPattern, NotApplicable> bind(const AccessSpec& access, const Axes& axes) {
   auto extents = access.is_preset ? preset_extents(access.name, axes) : bind(access.lengths, axes, false);
   if (auto* no = std::get_if<NotApplicable>(&extents)) return std::move(*no);
-  return AccessPattern{access.name, std::get<Shape>(extents), access.weight};
+  AccessPattern pattern{access.name, std::get<Shape>(extents), access.weight, {}};
+  for (const auto& part : access.lengths.parts) {
+    if (part.step == 1) continue;
+    const int axis = *axes.find(part.dim);
+    const Index most = (axes.shape[axis] - 1) / part.step + 1;
+    if (!part.length) {
+      pattern.extents[axis] = most;
+    } else if (pattern.extents[axis] > most) {
+      return NotApplicable{fmt::format("{} elements {} apart exceed the extent {} of dimension '{}'", *part.length,
+                                       part.step, axes.shape[axis], axes.label(axis)),
+                           fmt::format("use {}/all/{} for the whole dimension", part.dim, part.step),
+                           {}};
+    }
+    if (pattern.steps.rank() == 0) pattern.steps = Shape::filled(axes.rank(), 1);
+    pattern.steps[axis] = part.step;
+  }
+  return pattern;
 }
 
-std::string describe_extents(const Shape& extents, const Axes& axes) {
+int time_axis(const Axes& axes) {
+  const auto roles = roles_of(axes);
+  const auto found = std::find(roles.begin(), roles.end(), Role::time);
+  return found == roles.end() ? 0 : static_cast<int>(found - roles.begin());
+}
+
+std::string describe(const AccessPattern& pattern, const Axes& axes) {
+  const Shape& extents = pattern.extents;
   std::string text;
   for (int axis = 0; axis < extents.rank(); ++axis) {
     const auto length = extents[axis] == axes.shape[axis] && extents[axis] > 1 ? "all" : std::to_string(extents[axis]);
     text += fmt::format("{}{} {}", axis == 0 ? "" : ", ", axes.label(axis), length);
+    if (pattern.step(axis) > 1) text += fmt::format(" every {}", pattern.step(axis));
   }
   return text;
 }

@@ -10,11 +10,14 @@
 
 namespace chunkwise {
 
-/// A read of `extents` elements at a uniformly random place, as often as its weight says. Value type.
+/// A read of `extents` elements, `steps` apart, at a uniformly random place, as often as its weight says. Value type.
 struct AccessPattern {
   std::string name;
   Shape extents;  // 1 <= extent <= array's
   double weight = 1;
+  Shape steps = {};  // empty: 1 on every axis; (extent - 1) * step < array's extent
+
+  Index step(int axis) const { return steps.rank() == 0 ? 1 : steps[axis]; }
 };
 
 /// An access as the user wrote it, not yet tied to an array. Value type.
@@ -40,7 +43,10 @@ std::vector<AccessSpec> default_accesses();
 /// The pattern for an array without empty axes, or why there is none.
 std::variant<AccessPattern, NotApplicable> bind(const AccessSpec& access, const Axes& axes);
 
-/// "time 98128, y 1, x 1".
-std::string describe_extents(const Shape& extents, const Axes& axes);
+/// The axis that stands for time: the one so named, else the one that grows, else the first.
+int time_axis(const Axes& axes);
+
+/// "time all, y 1, x 5 every 2".
+std::string describe(const AccessPattern& pattern, const Axes& axes);
 
 }  // namespace chunkwise

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "grid/shape.h"
+#include "model/pattern.h"
 
 namespace chunkwise {
 
@@ -15,6 +16,8 @@ struct PolicyInput {
   Shape shape;                  // rank >= 1; extents may be 0
   std::vector<bool> unlimited;  // one per axis
   std::size_t element_bytes = 1;
+  std::vector<std::string> names = {};       // one per axis, or none; for rules of producers
+  std::vector<AccessPattern> patterns = {};  // for rules that weigh accesses; none: all is read at once
 };
 
 /// One rule. `bytes` is its size target; rules without one ignore it. Every length of the result is at
@@ -24,6 +27,8 @@ struct PolicyRow {
   std::string_view summary;
   std::uint64_t default_bytes;  // 0: takes no size
   Shape (*chunk)(const PolicyInput& input, std::uint64_t bytes);
+  /// Zarr v3: the shard around these chunks. Null: the rule has none.
+  Shape (*shard)(const PolicyInput& input, const Shape& chunk) = nullptr;
 };
 std::span<const PolicyRow> policy_rows();
 
@@ -43,12 +48,48 @@ Policy find_policy(std::string_view name);
 /// Those every advice compares.
 std::vector<Policy> default_policies();
 
-// The rules, one file each.
-Shape chunk_rew(const PolicyInput& input, std::uint64_t bytes);
-Shape chunk_rew_nd(const PolicyInput& input, std::uint64_t bytes);
-Shape chunk_nc4(const PolicyInput& input, std::uint64_t bytes);
-Shape chunk_h5py(const PolicyInput& input, std::uint64_t bytes);
-Shape chunk_zarr(const PolicyInput& input, std::uint64_t bytes);
-Shape chunk_dask(const PolicyInput& input, std::uint64_t bytes);
+// The rules.
+#define CHUNKWISE_POLICY(rule) Shape chunk_##rule(const PolicyInput& input, std::uint64_t bytes)
+CHUNKWISE_POLICY(rew);
+CHUNKWISE_POLICY(rew_ceil);
+CHUNKWISE_POLICY(rew_nd);
+CHUNKWISE_POLICY(nc4);
+CHUNKWISE_POLICY(nc4_double);
+CHUNKWISE_POLICY(nc4_432);
+CHUNKWISE_POLICY(nc4_401);
+CHUNKWISE_POLICY(h5py);
+CHUNKWISE_POLICY(zarr);
+CHUNKWISE_POLICY(zarr_shards);
+CHUNKWISE_POLICY(dask);
+CHUNKWISE_POLICY(nco_dmn);
+CHUNKWISE_POLICY(nco_rd1);
+CHUNKWISE_POLICY(nco_scl);
+CHUNKWISE_POLICY(nco_prd);
+CHUNKWISE_POLICY(nco_lfp);
+CHUNKWISE_POLICY(nco_rew);
+CHUNKWISE_POLICY(pytables);
+CHUNKWISE_POLICY(blosc2);
+CHUNKWISE_POLICY(tensorstore);
+CHUNKWISE_POLICY(tiledb);
+CHUNKWISE_POLICY(scidb);
+CHUNKWISE_POLICY(rechunkit);
+CHUNKWISE_POLICY(neuroconv);
+CHUNKWISE_POLICY(cmip7);
+CHUNKWISE_POLICY(cmor);
+CHUNKWISE_POLICY(one_per_time);
+CHUNKWISE_POLICY(anemoi);
+CHUNKWISE_POLICY(ss94);
+CHUNKWISE_POLICY(otoo);
+#undef CHUNKWISE_POLICY
+Shape shard_zarr(const PolicyInput& input, const Shape& chunk);
+
+/// Sizes of the caches that blosc2's rule depends on.
+struct CacheSizes {
+  std::uint64_t l1_bytes = 32 * 1024;
+  std::uint64_t l2_bytes = 0;  // 0: unknown
+  std::uint64_t l3_bytes = 0;
+};
+CacheSizes cache_sizes();
+Shape chunk_blosc2_for(const PolicyInput& input, const CacheSizes& caches);
 
 }  // namespace chunkwise

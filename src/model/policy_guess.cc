@@ -14,6 +14,7 @@ struct GuessSizes {
   double max_bytes;
 };
 constexpr GuessSizes kH5py = {16 * 1024.0, 8 * 1024.0, 1024 * 1024.0};
+constexpr GuessSizes kZarrInShards = {256 * 1024.0, 128 * 1024.0, 1024 * 1024.0};
 constexpr GuessSizes kZarr = {256 * 1024.0, 128 * 1024.0, 64 * 1024 * 1024.0};
 
 double elements_in(const std::vector<double>& chunk) {
@@ -49,6 +50,19 @@ Shape chunk_h5py(const PolicyInput& input, std::uint64_t) {
 
 Shape chunk_zarr(const PolicyInput& input, std::uint64_t) {
   return guess(input, kZarr, 1);
+}
+
+Shape chunk_zarr_shards(const PolicyInput& input, std::uint64_t) {
+  return guess(input, kZarrInShards, 1);
+}
+
+/// Two chunks along every axis that has more than eight.
+Shape shard_zarr(const PolicyInput& input, const Shape& chunk) {
+  Shape shard = chunk;
+  for (int axis = 0; axis < shard.rank(); ++axis) {
+    if (input.shape[axis] / chunk[axis] > 8) shard[axis] *= 2;
+  }
+  return shard;
 }
 
 }  // namespace chunkwise

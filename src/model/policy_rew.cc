@@ -19,7 +19,7 @@ double floor_divide(double x, double y) {
   return plain - quotient > 0.5 ? quotient + 1 : quotient;
 }
 
-Shape balanced(const PolicyInput& input, std::uint64_t bytes, double exponent) {
+Shape balanced(const PolicyInput& input, std::uint64_t bytes, double exponent, bool up = false) {
   const int rank = input.shape.rank();
   const auto element_bytes = static_cast<double>(input.element_bytes);
   const auto target_bytes = static_cast<double>(bytes);
@@ -48,15 +48,19 @@ Shape balanced(const PolicyInput& input, std::uint64_t bytes, double exponent) {
     lengths.push_back(1);
     per_axis /= std::pow(first, 1.0 / (rank - 1));
   } else {
-    lengths.push_back(floor_divide(at(0), std::pow(per_axis, rank - 1)));
+    lengths.push_back(up ? std::ceil(first) : floor_divide(at(0), std::pow(per_axis, rank - 1)));
   }
   double spared = 1;  // what axes shorter than their share of chunks leave to the others
   for (int axis = 1; axis < rank; ++axis) {
     if (at(axis) / per_axis < 1) spared *= per_axis / at(axis);
   }
   for (int axis = 1; axis < rank; ++axis) {
-    lengths.push_back(at(axis) / per_axis < 1 ? 1.0 : floor_divide(spared * at(axis), per_axis));
+    const double ideal = spared * at(axis) / per_axis;
+    lengths.push_back(at(axis) / per_axis < 1 ? 1.0
+                      : up                    ? std::ceil(ideal)
+                                              : floor_divide(spared * at(axis), per_axis));
   }
+  if (up) return clamped(lengths);
 
   // The largest of all "+1 on some axes" that still fits; the floor itself if none does.
   std::vector<double> best = lengths;
@@ -82,6 +86,10 @@ Shape balanced(const PolicyInput& input, std::uint64_t bytes, double exponent) {
 
 Shape chunk_rew(const PolicyInput& input, std::uint64_t bytes) {
   return balanced(input, bytes, 1.0 / (input.shape.rank() + 1));
+}
+
+Shape chunk_rew_ceil(const PolicyInput& input, std::uint64_t bytes) {
+  return balanced(input, bytes, 1.0 / (input.shape.rank() + 1), true);
 }
 
 Shape chunk_rew_nd(const PolicyInput& input, std::uint64_t bytes) {

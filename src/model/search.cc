@@ -40,14 +40,20 @@ std::vector<Index> thin(const std::vector<Index>& values, double ratio, std::spa
 class Search {
  public:
   Search(const StoredArray& array, const std::vector<bool>& unlimited, std::span<const AccessPattern> patterns,
-         const Device& device, const SearchLimits& limits)
-      : array_(array), unlimited_(unlimited), patterns_(patterns), limits_(limits), rank_(array.shape.rank()) {
+         const Device& device, const SearchLimits& limits, const Goal& goal)
+      : array_(array),
+        unlimited_(unlimited),
+        patterns_(patterns),
+        limits_(limits),
+        goal_(goal),
+        rank_(array.shape.rank()),
+        values_(patterns.size()) {
     total_bytes_ = static_cast<double>(array.element_bytes);
     for (const Index length : array.shape) total_bytes_ *= static_cast<double>(length);
     min_bytes_ = std::min(static_cast<double>(least_chunk_bytes(limits, total_bytes_)), total_bytes_);
     max_bytes_ = static_cast<double>(limits.max_chunk_bytes);
     array_.chunk = Shape::filled(rank_, 1);
-    for (const auto& pattern : patterns) pricers_.emplace_back(array_, pattern.extents, device);
+    for (const auto& pattern : patterns) pricers_.emplace_back(array_, pattern, device);
     current_.resize(patterns.size(), std::vector<AxisTouch>(static_cast<std::size_t>(rank_)));
     for (int axis = 0; axis < rank_; ++axis) {
       std::vector<Index> extents;
@@ -76,7 +82,7 @@ class Search {
     }
     for (int axis = 0; axis < rank_; ++axis)
       result.chunk.push_back(length(axis, best.choice[static_cast<std::size_t>(axis)]));
-    result.weighted_s = best.objective / (1 + limits_.evenness * imbalance(best.choice));
+    result.objective = best.objective / (1 + limits_.evenness * imbalance(best.choice));
     result.n_priced = n_priced_;
     return result;
   }
@@ -101,7 +107,9 @@ class Search {
       const double padded = static_cast<double>(ceil_div(extent, length)) * static_cast<double>(length);
       table.padding.push_back(unlimited_[static_cast<std::size_t>(axis)] ? 1.0 : padded / static_cast<double>(extent));
       table.log_share.push_back(std::log2(static_cast<double>(length) / static_cast<double>(extent)));
-      for (const auto& pattern : patterns_) table.touches.push_back(touch_axis(extent, length, pattern.extents[axis]));
+      for (const auto& pattern : patterns_) {
+        table.touches.push_back(touch_axis(extent, length, pattern.extents[axis], pattern.step(axis)));
+      }
     }
     return table;
   }
@@ -126,7 +134,7 @@ class Search {
           return static_cast<double>(pattern.extents[axis]) / static_cast<double>(array_.shape[axis]);
         };
         const bool both_single = pattern.extents[a] == 1 && pattern.extents[b] == 1;
-        return both_single || share(a) == share(b);
+        return both_single || (share(a) == share(b) && pattern.step(a) == pattern.step(b));
       });
     };
     for (int axis = 0; axis < rank_; ++axis) {
@@ -158,6 +166,14 @@ class Search {
   /// What is minimised, for the chunk whose touches are in place; or infinity as soon as it cannot be below `limit`.
   double objective(const Choice& choice, double chunk_elements, double limit) {
     const double factor = 1 + limits_.evenness * imbalance(choice);
+    if (goal_.objective != Objective::weighted) {
+      ++n_priced_;
+      for (std::size_t p = 0; p < patterns_.size(); ++p) {
+        values_[p] = goal_.value(pricers_[p].price(current_[p], chunk_elements));
+      }
+      const double value = goal_.combine(values_, patterns_) * factor;
+      return value < limit ? value : std::numeric_limits<double>::infinity();
+    }
     double bound_s = 0;
     for (std::size_t p = 0; p < patterns_.size(); ++p) {
       double chunks = 1;
@@ -295,7 +311,9 @@ class Search {
   const std::vector<bool>& unlimited_;
   std::span<const AccessPattern> patterns_;
   SearchLimits limits_;
+  Goal goal_;
   int rank_;
+  std::vector<double> values_;  // of the chunk being tried, one per access
   double total_bytes_ = 0;
   double min_bytes_ = 0;
   double max_bytes_ = 0;
@@ -309,6 +327,39 @@ class Search {
 };
 
 }  // namespace
+
+std::span<const ObjectiveRow> objective_rows() {
+  static constexpr std::array<ObjectiveRow, 4> kRows = {{{"weighted", Objective::weighted},
+                                                         {"worst", Objective::worst},
+                                                         {"p95", Objective::p95},
+                                                         {"cost", Objective::cost}}};
+  return kRows;
+}
+
+double Goal::value(const Cost& cost) const {
+  if (objective != Objective::cost) return cost.seconds;
+  return (cost.requests.requests + cost.requests.index_reads) * price_per_request +
+         cost.requests.bytes * price_per_byte;
+}
+
+double Goal::combine(std::span<const double> values, std::span<const AccessPattern> patterns) const {
+  if (objective == Objective::worst) return *std::max_element(values.begin(), values.end());
+  if (objective != Objective::p95) {
+    double sum = 0;
+    for (std::size_t p = 0; p < values.size(); ++p) sum += patterns[p].weight * values[p];
+    return sum;
+  }
+  double all = 0;
+  for (const auto& pattern : patterns) all += pattern.weight;
+  // The least value that accesses of 95 % of the weight do not pass.
+  double best = std::numeric_limits<double>::infinity();
+  for (const double value : values) {
+    double below = 0;
+    for (std::size_t p = 0; p < values.size(); ++p) below += values[p] <= value ? patterns[p].weight : 0.0;
+    if (below >= 0.95 * all * (1 - 1e-12)) best = std::min(best, value);
+  }
+  return best;
+}
 
 std::uint64_t least_chunk_bytes(const SearchLimits& limits, double array_bytes) {
   constexpr double kManyChunks = 100e3;
@@ -337,7 +388,8 @@ std::vector<Index> axis_lattice(Index length, std::span<const Index> extents) {
 }
 
 SearchResult search_chunks(const StoredArray& array, const std::vector<bool>& unlimited,
-                           std::span<const AccessPattern> patterns, const Device& device, const SearchLimits& limits) {
+                           std::span<const AccessPattern> patterns, const Device& device, const SearchLimits& limits,
+                           const Goal& goal) {
   if (limits.min_chunk_bytes.value_or(0) > limits.max_chunk_bytes) {
     throw Error(Code::usage, fmt::format("the least chunk size {} is above the greatest {}",
                                          format_bytes(*limits.min_chunk_bytes), format_bytes(limits.max_chunk_bytes)));
@@ -346,7 +398,7 @@ SearchResult search_chunks(const StoredArray& array, const std::vector<bool>& un
     throw Error(Code::usage, fmt::format("one element has {} bytes, more than the greatest chunk size {}",
                                          array.element_bytes, format_bytes(limits.max_chunk_bytes)));
   }
-  return Search(array, unlimited, patterns, device, limits).run();
+  return Search(array, unlimited, patterns, device, limits, goal).run();
 }
 
 }  // namespace chunkwise

@@ -10,6 +10,30 @@
 
 namespace chunkwise {
 
+/// What a layout is judged by, over its accesses.
+enum class Objective {
+  weighted,  // sum of weight * seconds
+  worst,     // seconds of the slowest access
+  p95,       // seconds within which accesses of 95 % of the weight end
+  cost,      // sum of weight * price of the requests and bytes
+};
+
+struct Goal {
+  Objective objective = Objective::weighted;
+  double price_per_request = 0;
+  double price_per_byte = 0;
+
+  double value(const Cost& cost) const;
+  /// Of one value for each access.
+  double combine(std::span<const double> values, std::span<const AccessPattern> patterns) const;
+};
+
+struct ObjectiveRow {
+  std::string_view name;
+  Objective objective;
+};
+std::span<const ObjectiveRow> objective_rows();
+
 struct SearchLimits {
   /// Bytes of a decoded chunk. An array smaller than the minimum may become one chunk. Nothing: least_chunk_bytes().
   std::optional<std::uint64_t> min_chunk_bytes;
@@ -28,16 +52,17 @@ std::uint64_t least_chunk_bytes(const SearchLimits& limits, double array_bytes);
 
 struct SearchResult {
   Shape chunk;
-  double weighted_s = 0;
+  double objective = 0;        // as the goal counts, without the factor for evenness
   bool within_limits = true;   // false: no shape of the lattice meets them; this one comes near
   std::uint64_t n_priced = 0;  // candidates whose cost was computed
 };
 
-/// Minimises the sum of weight * seconds, times the factor for evenness. `array.chunk` is ignored. `unlimited` has one
+/// Minimises the goal, times the factor for evenness. `array.chunk` is ignored. `unlimited` has one
 /// entry per axis. Deterministic; milliseconds at any rank. Throws Error{usage} if no chunk fits the limits (an element
 /// above the maximum).
 SearchResult search_chunks(const StoredArray& array, const std::vector<bool>& unlimited,
-                           std::span<const AccessPattern> patterns, const Device& device, const SearchLimits& limits);
+                           std::span<const AccessPattern> patterns, const Device& device, const SearchLimits& limits,
+                           const Goal& goal = {});
 
 /// Chunk lengths worth trying on an axis, ascending: 1, the whole, every ceil(length / k), powers of two, the accesses'
 /// extents.

@@ -20,6 +20,7 @@ std::string bytes_text(double bytes) {
 }
 
 std::string rate_text(double Bps) {
+  if (!(Bps < 1e18)) return "no cost";
   return format_bytes(static_cast<std::uint64_t>(std::llround(Bps))) + "/s";
 }
 
@@ -50,13 +51,14 @@ std::string cost_text(const AdviseReport& report, const AdviseReport::Variable& 
   const std::string stream = fmt::format("{} at {}", bytes_text(r.bytes), rate_text(device.stream_Bps));
   line("device", t.device_s,
        device.in_flight > 1 ? fmt::format("the greater of: {}, {}, in rounds of {}; {} at {}", jumps, stream,
-                                          device.in_flight, bytes_text(r.bytes), rate_text(device.total_Bps))
+                                          device.in_flight.value, bytes_text(r.bytes), rate_text(device.total_Bps))
                             : fmt::format("{}; {}", jumps, stream));
   line("chunks", t.chunks_s, fmt::format("{} x {}", count_text(r.chunks), format_seconds(t.chunks_s / r.chunks)));
   if (t.decode_s > 0) {
+    const double decode_Bps = device.decode_Bps > 0 ? device.decode_Bps.value : device.codec_speed / decode.s_per_byte;
     line("decode", t.decode_s,
-         fmt::format("{} at {}{}", bytes_text(r.decoded_bytes), rate_text(1 / decode.s_per_byte),
-                     decode.estimated ? " (a codec of unknown speed)" : ""));
+         fmt::format("{} at {}{}", bytes_text(r.decoded_bytes), rate_text(decode_Bps),
+                     device.decode_Bps == 0 && decode.estimated ? " (a codec of unknown speed)" : ""));
   }
   line("copy", t.copy_s, fmt::format("{} wanted at {}", bytes_text(r.useful_bytes), rate_text(device.copy_Bps)));
   line("sum", cost.seconds,

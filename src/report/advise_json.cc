@@ -45,6 +45,7 @@ Json layout_json(const AdviseReport::Layout& layout, const std::vector<AccessPat
           {"chunks", chunks(layout.chunk)},
           {"shards", chunks(layout.shard)},
           {"weighted_seconds", layout.weighted_s},
+          {"objective", layout.objective},
           {"size_bytes", bytes(layout.size_bytes)},
           {"costs", std::move(costs)}};
 }
@@ -57,7 +58,11 @@ Json variable_json(const AdviseReport::Variable& variable) {
   for (const auto& codec : meta.codecs) codecs.push_back(to_string(CodecSpecs{codec}));
   Json patterns = Json::array();
   for (const auto& pattern : variable.patterns) {
-    patterns.push_back({{"name", pattern.name}, {"extents", lengths(pattern.extents)}, {"weight", pattern.weight}});
+    patterns.push_back(
+        {{"name", pattern.name},
+         {"extents", lengths(pattern.extents)},
+         {"steps", lengths(pattern.steps.rank() == 0 ? Shape::filled(meta.shape.rank(), 1) : pattern.steps)},
+         {"weight", pattern.weight}});
   }
   Json layouts = Json::array();
   for (const auto& layout : variable.layouts) layouts.push_back(layout_json(layout, variable.patterns));
@@ -83,9 +88,15 @@ std::string advise_json(const AdviseReport& report) {
   Json document = {{"schema", "chunkadvise/1"},
                    {"file", report.file.empty() ? Json(nullptr) : Json(report.file)},
                    {"format", report.format.empty() ? Json(nullptr) : Json(report.format)},
-                   {"device", {{"name", report.device.name}, {"calibrated", false}}},
+                   {"device", {{"name", report.device.name}, {"calibrated", !report.device.calibrated.empty()}}},
+                   {"objective", report.objective},
                    {"variables", Json::array()},
                    {"skipped", Json::array()}};
+  if (report.log) {
+    document["access_log"] = {
+        {"file", report.log->file},         {"lines", report.log->lines},   {"recognised", report.log->recognised},
+        {"metadata", report.log->metadata}, {"failed", report.log->failed}, {"not_understood", report.log->other}};
+  }
   for (const auto& variable : report.variables) document["variables"].push_back(variable_json(variable));
   for (const auto& skipped : report.skipped) {
     document["skipped"].push_back({{"path", skipped.path}, {"reason", skipped.why}});

@@ -21,6 +21,7 @@ struct AdviseReport {
     std::optional<Shape> chunk;  // nothing: contiguous
     std::optional<Shape> shard;  // nothing: every chunk stands alone
     double weighted_s = 0;       // sum over the patterns of weight * seconds
+    double objective = 0;        // as the goal counts; less is better
     double size_bytes = 0;       // on disk, as the whole array is written now
     std::vector<Cost> costs;     // one per pattern
   };
@@ -35,16 +36,34 @@ struct AdviseReport {
 
     const Layout* find(Layout::Kind kind) const;
   };
+  /// What was recognised of an access log.
+  struct Log {
+    std::string file;
+    std::uint64_t lines = 0;
+    std::uint64_t recognised = 0;  // reads of data
+    std::uint64_t metadata = 0;
+    std::uint64_t failed = 0;
+    std::uint64_t other = 0;  // not understood
+    std::string first_other;
+  };
   struct Skipped {
     std::string path;
     std::string why;
   };
 
+  /// The present layout by the goal over the recommended one, of the variable where that is largest; 1 if nothing
+  /// exists yet.
+  double worst_gain() const;
+  /// The path of that variable.
+  std::string worst_variable() const;
+
   std::string file;    // empty: only a shape was given
   std::string format;  // name of its format
   bool is_directory = false;
   Device device{};
+  std::string objective = "weighted";
   bool is_default = false;  // device, accesses and limits are the default ones
+  std::optional<Log> log;
   std::vector<Variable> variables;
   std::vector<Skipped> skipped;
 };

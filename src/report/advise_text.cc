@@ -60,6 +60,11 @@ std::string ratio_text(double ratio) {
   return ratio < 9.95 ? fmt::format("{:.1f}", ratio) : fmt::format("{:.0f}", ratio);
 }
 
+/// "2", "1.35".
+std::string error_text(const Device& device) {
+  return fmt::format("{:.3g}", device.error_factor.value);
+}
+
 double worst_to_best(const Layout& layout) {
   double low = std::numeric_limits<double>::infinity();
   double high = 0;
@@ -214,11 +219,15 @@ std::string table_text(const Variable& variable) {
   return text + rows.also;
 }
 
+double gain_of(const Layout& now, const Layout& pick) {
+  return pick.objective > 0 ? now.objective / pick.objective : 1;
+}
+
 /// True if the gain is beyond what the model can tell.
 bool pays(const Variable& variable, const Device& device) {
   const Layout* now = variable.find(Layout::Kind::current);
   const Layout* pick = variable.find(Layout::Kind::recommended);
-  return now != nullptr && now->chunk != pick->chunk && now->weighted_s / pick->weighted_s > device.error_factor;
+  return now != nullptr && now->chunk != pick->chunk && gain_of(*now, *pick) > device.error_factor;
 }
 
 /// The pattern that takes most of a layout's weighted time.
@@ -241,15 +250,16 @@ std::string verdict_text(const AdviseReport& report, const Variable& variable) {
   };
   if (now == nullptr) return fmt::format("With {}, {}.", chunk_text(pick.chunk), slowest(pick));
   std::string text = fmt::format("Now {}. ", slowest(*now));
-  const double gain = now->weighted_s / pick.weighted_s;
+  const double gain = gain_of(*now, pick);
+  const char* better = report.objective == "cost" ? "cheaper" : "faster";
   if (now->chunk == pick.chunk) {
     text += "No better layout was found: leave it as it is.";
   } else if (!pays(variable, report.device)) {
-    text += fmt::format(
-        "Recommended is {} times faster, less than the model can be wrong (a factor of {}): leave it as it is.",
-        ratio_text(gain), report.device.error_factor);
+    text +=
+        fmt::format("Recommended is {} times {}, less than the model can be wrong (a factor of {}): leave it as it is.",
+                    ratio_text(gain), better, error_text(report.device));
   } else {
-    text += fmt::format("Recommended is {} times faster: {}.", ratio_text(gain), slowest(pick));
+    text += fmt::format("Recommended is {} times {}: {}.", ratio_text(gain), better, slowest(pick));
   }
   return text;
 }
@@ -333,20 +343,49 @@ const Layout* AdviseReport::Variable::find(Layout::Kind kind) const {
   return found == layouts.end() ? nullptr : &*found;
 }
 
+double AdviseReport::worst_gain() const {
+  double worst = 1;
+  for (const auto& variable : variables) {
+    const Layout* now = variable.find(Layout::Kind::current);
+    if (now != nullptr) worst = std::max(worst, gain_of(*now, *variable.find(Layout::Kind::recommended)));
+  }
+  return worst;
+}
+
+std::string AdviseReport::worst_variable() const {
+  for (const auto& variable : variables) {
+    const Layout* now = variable.find(Layout::Kind::current);
+    if (now != nullptr && gain_of(*now, *variable.find(Layout::Kind::recommended)) >= worst_gain()) {
+      return variable.meta.path;
+    }
+  }
+  return {};
+}
+
 std::string advise_text(const AdviseReport& report, bool explain) {
   std::string text;
   if (!report.file.empty()) text += wrap(fmt::format("{} ({})", report.file, report.format), 2);
-  text += wrap(fmt::format("device {}: {}, typical values, not calibrated: right within a factor of {}",
-                           report.device.name, report.device.summary, report.device.error_factor),
+  const Device& device = report.device;
+  const std::string origin =
+      device.calibrated.empty() ? "typical values, not calibrated" : fmt::format("calibrated {}", device.calibrated);
+  text += wrap(fmt::format("device {}: {}, {}: right within a factor of {}", device.name, device.summary, origin,
+                           error_text(device)),
                2);
+  if (report.log) {
+    const auto& log = *report.log;
+    const auto n = [](std::uint64_t count) { return format_count(static_cast<std::int64_t>(count)); };
+    text += wrap(fmt::format("log {}: {} lines: {} reads of data, {} of metadata, {} failed, {} not understood{}",
+                             log.file, n(log.lines), n(log.recognised), n(log.metadata), n(log.failed), n(log.other),
+                             log.first_other.empty() ? "" : fmt::format(" (the first: {})", log.first_other)),
+                 2);
+  }
+  if (report.objective != "weighted") text += fmt::format("objective: {}\n", report.objective);
   text += "size: on disk; ratio: slowest access over fastest\n";
   for (const auto& g : group(report.variables)) {
     const Variable& variable = *g.variables.front();
     text.append("\n").append(wrap(head_text(g), 4));
     for (const auto& pattern : variable.patterns) {
-      text += wrap(
-          fmt::format("  {} x{}: {}", pattern.name, pattern.weight, describe_extents(pattern.extents, variable.axes)),
-          6);
+      text += wrap(fmt::format("  {} x{}: {}", pattern.name, pattern.weight, describe(pattern, variable.axes)), 6);
     }
     for (const auto& note : variable.notes) text.append(wrap(fmt::format("  {}", note), 4));
     text.append("\n").append(table_text(variable)).append(wrap(verdict_text(report, variable), 0));

@@ -202,6 +202,7 @@ def main(names):
     if "CHUNKWISE_BIN" not in os.environ or not os.access(binary("rechunk"), os.X_OK):
         print("SKIPPED: CHUNKWISE_BIN names no folder with rechunk and chunkadvise")
         sys.exit(77)
+    os.environ["XDG_CONFIG_HOME"] = "/nonexistent"  # no profile of this machine
     wanted = [a for a in sys.argv[1:] if a.isidentifier()]
     tests = [(n, f) for n, f in names.items() if n.startswith("test_") and callable(f)]
     if wanted:

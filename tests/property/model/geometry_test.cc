@@ -130,3 +130,93 @@ TEST_CASE("axes near 2^62 neither overflow nor lose the count") {
   CHECK(touch_axis(length, length, 5).chunks == 1);
   CHECK(touch_axis(length, 4, 5).chunks == Approx(2).epsilon(1e-9));
 }
+
+TEST_CASE("steps and fixed places equal brute force, 10,000 random reads") {
+  std::mt19937_64 random(1994);
+  const auto pick = [&](Index low, Index high) { return std::uniform_int_distribution<Index>(low, high)(random); };
+  struct Axis {
+    Index length, chunk, count, step;
+  };
+  // Chunks touched by one read, as positions in row-major order of the grid, by looking at every element.
+  const auto brute = [](const std::vector<Axis>& axes, const std::vector<Index>& start) {
+    std::set<Index> chunks = {0};
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      std::set<Index> next;
+      for (const Index before : chunks) {
+        for (Index k = 0; k < axes[i].count; ++k) {
+          next.insert(before * ceil_div(axes[i].length, axes[i].chunk) + (start[i] + k * axes[i].step) / axes[i].chunk);
+        }
+      }
+      chunks = std::move(next);
+    }
+    return chunks;
+  };
+  const auto runs_and_gap = [](const std::set<Index>& chunks) {
+    std::pair<double, double> result{1, 0};
+    Index last = *chunks.begin();
+    for (const Index id : chunks) {
+      if (id > last + 1) {
+        result.first += 1;
+        result.second += static_cast<double>(id - last - 1);
+      }
+      last = id;
+    }
+    return result;
+  };
+  for (int round = 0; round < 10000; ++round) {
+    std::vector<Axis> axes;
+    for (Index rank = pick(1, 3), i = 0; i < rank; ++i) {
+      const Index length = pick(1, rank == 1 ? 40 : 9);
+      const Index step = pick(1, 6);
+      axes.push_back({length, pick(1, length + 1), pick(1, (length - 1) / step + 1), step});
+    }
+    std::vector<AxisTouch> uniform;
+    double elements_expected = 1;
+    double chunks_expected = 1;
+    for (const auto& a : axes) {
+      uniform.push_back(touch_axis(a.length, a.chunk, a.count, a.step));
+      chunks_expected *= uniform.back().chunks;
+      elements_expected *= uniform.back().elements;
+    }
+    double sum_chunks = 0, sum_elements = 0, sum_runs = 0, sum_gap = 0;
+    int n = 0;
+    std::vector<Index> start(axes.size());
+    while (true) {
+      const auto chunks = brute(axes, start);
+      const auto [runs, gap] = runs_and_gap(chunks);
+      std::vector<AxisTouch> fixed;
+      double n_fixed = 1;
+      double elements = 1;
+      for (std::size_t i = 0; i < axes.size(); ++i) {
+        const auto& a = axes[i];
+        fixed.push_back(touch_axis_at(a.length, a.chunk, start[i], a.count, a.step));
+        n_fixed *= fixed.back().chunks;
+        elements *= fixed.back().elements;
+        Index covered = 0;
+        std::set<Index> along;
+        for (Index k = 0; k < a.count; ++k) along.insert((start[i] + k * a.step) / a.chunk);
+        for (const Index c : along) covered += std::min(a.length, (c + 1) * a.chunk) - c * a.chunk;
+        REQUIRE(fixed.back().elements == static_cast<double>(covered));
+      }
+      double gap_fixed = 0;
+      visit_gaps(fixed, [&](double count, double units) { gap_fixed += count * units; });
+      REQUIRE(n_fixed == static_cast<double>(chunks.size()));
+      REQUIRE(expected_runs(fixed) == Approx(runs).epsilon(1e-12));
+      REQUIRE(gap_fixed == Approx(gap).epsilon(1e-9).margin(1e-9));
+      sum_chunks += n_fixed;
+      sum_elements += elements;
+      sum_runs += runs;
+      sum_gap += gap;
+      ++n;
+      std::size_t i = axes.size();
+      while (i > 0 && ++start[i - 1] + (axes[i - 1].count - 1) * axes[i - 1].step >= axes[i - 1].length) start[--i] = 0;
+      if (i == 0) break;
+    }
+    double gap_expected = 0;
+    visit_gaps(uniform, [&](double count, double units) { gap_expected += count * units; });
+    REQUIRE(chunks_expected == Approx(sum_chunks / n).epsilon(1e-12));
+    REQUIRE(elements_expected == Approx(sum_elements / n).epsilon(1e-12));
+    REQUIRE(expected_runs(uniform) == Approx(sum_runs / n).epsilon(1e-9));
+    REQUIRE(gap_expected == Approx(sum_gap / n).epsilon(1e-9).margin(1e-9));
+  }
+}

@@ -1,0 +1,213 @@
+#include "store/device_probe.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <random>
+#include <thread>
+
+#include "base/bytes.h"
+#include "store/posix_file.h"
+
+namespace chunkwise {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kKiB = 1024;
+constexpr std::uint64_t kMiB = 1024 * kKiB;
+constexpr std::uint64_t kFile_bytes = 256 * kMiB;
+constexpr int kSmallFiles = 200;
+constexpr int kInFlight = 8;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// Bytes that no device can make less of.
+Bytes noise(std::size_t size) {
+  Bytes block(size);
+  std::mt19937_64 random(0x9e3779b97f4a7c15);
+  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= size; at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = random();
+    std::memcpy(block.data() + at, &word, sizeof word);
+  }
+  return block;
+}
+
+/// A folder of small files, removed at the end.
+class SmallFiles {
+ public:
+  explicit SmallFiles(const std::string& folder) : folder_(folder + "/.chunkadvise-probe-XXXXXX") {
+    if (::mkdtemp(folder_.data()) == nullptr) posix::throw_io("create", folder_, errno);
+    const Bytes block = noise(64 * kKiB);
+    for (int i = 0; i < kSmallFiles; ++i) {
+      const std::string path = name(i);
+      const posix::Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+      if (!fd) posix::throw_io("create", path, errno);
+      posix::write_all(fd.get(), block, path);
+      if (::fdatasync(fd.get()) != 0) posix::throw_io("write", path, errno);
+      static_cast<void>(::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED));
+    }
+  }
+  SmallFiles(const SmallFiles&) = delete;
+  SmallFiles& operator=(const SmallFiles&) = delete;
+  ~SmallFiles() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  std::string name(int i) const { return fmt::format("{}/{}", folder_, i); }
+
+ private:
+  std::string folder_;
+};
+
+class BigFile {
+ public:
+  explicit BigFile(const std::string& folder) : folder_(folder), fd_(posix::nameless_file(folder)) {
+    const Bytes block = noise(static_cast<std::size_t>(4 * kMiB));
+    for (std::uint64_t at = 0; at < kFile_bytes; at += block.size()) posix::write_all(fd_.get(), block, folder_);
+    if (::fdatasync(fd_.get()) != 0) posix::throw_io("write", folder_, errno);
+  }
+
+  /// Empties the page cache of the file; the share of pages that stayed.
+  double drop() const {
+    static_cast<void>(::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_DONTNEED));
+    void* map = ::mmap(nullptr, kFile_bytes, PROT_READ, MAP_SHARED, fd_.get(), 0);
+    if (map == MAP_FAILED) posix::throw_io("map", folder_, errno);
+    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    std::vector<unsigned char> resident(kFile_bytes / page);
+    const bool known = ::mincore(map, kFile_bytes, resident.data()) == 0;
+    ::munmap(map, kFile_bytes);
+    if (!known) return 0;
+    const auto n = std::count_if(resident.begin(), resident.end(), [](unsigned char c) { return (c & 1U) != 0; });
+    return static_cast<double>(n) / static_cast<double>(resident.size());
+  }
+
+  void read(std::uint64_t offset, MutableByteView out) const { posix::read_at(fd_.get(), offset, out, folder_); }
+
+ private:
+  std::string folder_;
+  posix::Descriptor fd_;
+};
+
+ProbeTimes probe_random(const BigFile& file, std::uint64_t size, double budget_s, std::mt19937_64& random) {
+  ProbeTimes times;
+  times.size_bytes = static_cast<double>(size);
+  Bytes buffer(static_cast<std::size_t>(size));
+  // Each place once, so that none is in the cache.
+  std::vector<std::uint64_t> places;
+  const std::uint64_t distance = std::max(size, kMiB);
+  for (std::uint64_t at = 0; at + size <= kFile_bytes; at += distance) places.push_back(at);
+  std::shuffle(places.begin(), places.end(), random);
+  const auto begin = Clock::now();
+  for (const std::uint64_t at : places) {
+    if (times.seconds.size() >= 7 && seconds_since(begin) > budget_s) break;
+    const auto one = Clock::now();
+    file.read(at, buffer.span());
+    times.seconds.push_back(seconds_since(one));
+  }
+  std::sort(times.seconds.begin(), times.seconds.end());
+  return times;
+}
+
+ProbeTimes probe_skips(const BigFile& file, std::uint64_t gap, double budget_s) {
+  ProbeTimes times;
+  times.size_bytes = static_cast<double>(4 * kKiB);
+  times.gap_bytes = static_cast<double>(gap);
+  Bytes buffer(static_cast<std::size_t>(4 * kKiB));
+  const auto begin = Clock::now();
+  for (std::uint64_t at = 0; at + buffer.size() <= kFile_bytes; at += buffer.size() + gap) {
+    if (times.seconds.size() >= 7 && seconds_since(begin) > budget_s) break;
+    const auto one = Clock::now();
+    file.read(at, buffer.span());
+    times.seconds.push_back(seconds_since(one));
+  }
+  std::sort(times.seconds.begin(), times.seconds.end());
+  return times;
+}
+
+ProbeTimes probe_opens(const SmallFiles& files, double budget_s) {
+  ProbeTimes times;
+  times.size_bytes = static_cast<double>(4 * kKiB);
+  Bytes buffer(static_cast<std::size_t>(4 * kKiB));
+  const auto begin = Clock::now();
+  for (int i = 0; i < kSmallFiles; ++i) {
+    if (times.seconds.size() >= 7 && seconds_since(begin) > budget_s) break;
+    // A large stride, so that neighbours on the device do not follow each other.
+    const std::string path = files.name(i * 77 % kSmallFiles);
+    const auto one = Clock::now();
+    const posix::Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd) posix::throw_io("open", path, errno);
+    posix::read_at(fd.get(), 0, buffer.span(), path);
+    times.seconds.push_back(seconds_since(one));
+  }
+  std::sort(times.seconds.begin(), times.seconds.end());
+  return times;
+}
+
+double probe_total(const BigFile& file, double budget_s) {
+  constexpr std::uint64_t kBlock = 2 * kMiB;
+  std::atomic<std::uint64_t> next{0};
+  std::atomic<std::uint64_t> read_bytes{0};
+  const auto begin = Clock::now();
+  {
+    std::vector<std::jthread> readers;
+    for (int i = 0; i < kInFlight; ++i) {
+      readers.emplace_back([&] {
+        Bytes buffer(static_cast<std::size_t>(kBlock));
+        for (;;) {
+          const std::uint64_t at = kBlock * next++;
+          if (at + kBlock > kFile_bytes || seconds_since(begin) > budget_s) return;
+          file.read(at, buffer.span());
+          read_bytes += kBlock;
+        }
+      });
+    }
+  }
+  return static_cast<double>(read_bytes) / std::max(1e-9, seconds_since(begin));
+}
+
+}  // namespace
+
+double ProbeTimes::quantile(double q) const {
+  if (seconds.empty()) return 0;
+  const double at = q * static_cast<double>(seconds.size() - 1);
+  const auto low = static_cast<std::size_t>(at);
+  const auto high = std::min(low + 1, seconds.size() - 1);
+  return seconds[low] + (at - static_cast<double>(low)) * (seconds[high] - seconds[low]);
+}
+
+DeviceProbe probe_device(const std::string& folder, double budget_s) {
+  const auto begin = Clock::now();
+  DeviceProbe probe;
+  std::mt19937_64 random(12);
+  const BigFile file(folder);
+  const SmallFiles small(folder);
+  const double share_s = budget_s / 11;
+  for (const std::uint64_t size : {4 * kKiB, 64 * kKiB, kMiB, 8 * kMiB}) {
+    probe.resident_share = std::max(probe.resident_share, file.drop());
+    probe.random.push_back(probe_random(file, size, 1.5 * share_s, random));
+  }
+  for (const std::uint64_t gap : {64 * kKiB, 256 * kKiB, kMiB, 4 * kMiB}) {
+    probe.resident_share = std::max(probe.resident_share, file.drop());
+    probe.skips.push_back(probe_skips(file, gap, share_s));
+  }
+  probe.opens = probe_opens(small, share_s);
+  probe.resident_share = std::max(probe.resident_share, file.drop());
+  probe.total_Bps = probe_total(file, share_s);
+  probe.seconds = seconds_since(begin);
+  return probe;
+}
+
+}  // namespace chunkwise
