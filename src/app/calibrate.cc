@@ -41,14 +41,14 @@ Bytes float_field(std::size_t n) {
   return bytes;
 }
 
-/// How fast this machine decodes, against the typical rates: the ratio for each codec, ascending.
+/// How fast this machine decodes, against the typical rates; ascending. With zstd, which every reader decodes with the
+/// same library; our own deflate and shuffle are faster than what others use.
 std::vector<double> decode_speeds() {
   constexpr std::size_t kElements = 1024 * 1024;
   const Bytes field = float_field(kElements);
   std::vector<double> speeds;
-  for (const CodecSpecs& specs :
-       {CodecSpecs{{"shuffle", {}}, {"deflate", {{"level", std::int64_t{4}}}}},
-        CodecSpecs{{"shuffle", {}}, {"zstd", {{"level", std::int64_t{3}}}}}, CodecSpecs{{"shuffle", {}}}}) {
+  for (const std::int64_t level : {1, 3, 9}) {
+    const CodecSpecs specs = {{"zstd", {{"level", level}}}};
     const CodecChain chain(specs, sizeof(float));
     CodecChain::Scratch scratch;
     const ByteView view = chain.encode(field, scratch);
@@ -118,9 +118,8 @@ Device fit(const DeviceProbe& probe) {
   const double copy_Bps = copy_rate();
   device.copy_Bps = measured(copy_Bps, copy_Bps / 2, copy_Bps, "memcpy of 64 MiB");
   const auto speeds = decode_speeds();
-  device.codec_speed =
-      measured(speeds[speeds.size() / 2], speeds.front(), speeds.back(),
-               "4 MiB of float32 decoded with shuffle, shuffle and deflate, shuffle and zstd, against typical rates");
+  device.codec_speed = measured(speeds[speeds.size() / 2], speeds.front(), speeds.back(),
+                                "4 MiB of float32 decoded with zstd 1, 3 and 9, against the typical rate");
   // How well the law meets the probes themselves, means as a read of many chunks sees them.
   double worst = 1;
   for (const auto& random : probe.random) {
