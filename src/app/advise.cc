@@ -425,12 +425,18 @@ Variable imagined_variable(const AdviseRequest& request) {
   return variable;
 }
 
+/// With every stored chunk counted.
+Hierarchy counted(const FormatRow& format, const std::string& path) {
+  const std::unique_ptr<Reader> reader = format.open(path);
+  reader->count_exactly();
+  return reader->tree();
+}
+
 /// Metadata of the arrays asked for, from the file.
 void collect_variables(const AdviseRequest& request, AdviseReport& report) {
   const FormatRow& format = detect_format(request.path);
   report.is_directory = format.is_directory && !is_zip_file(request.path);
-  const Hierarchy tree =
-      request.count_exactly ? Hierarchy(format.open(request.path)->tree()) : describe(format, request.path);
+  const Hierarchy tree = request.count_exactly ? counted(format, request.path) : describe(format, request.path);
   report.format = tree.format;
   std::vector<std::size_t> wanted;
   for (const auto& name : request.variables) {
