@@ -116,7 +116,7 @@ def test_every_pair_of_formats(t):
                 continue  # half of them, every format on both sides
             out = t / name
             request = (source, out, "--to", to, "-c", ",".join(map(str, ACROSS)), "-j", "2", "--overwrite")
-            memory = least_memory(t, *request) + 4
+            memory = least_memory(t, *request) + 12
             done = t.rechunk(*request, "--memory", "%dMiB" % memory, "--verify", "full", "--json", measure=True, timeout=120,
                              go_on=True)
             if done.code != 0:
@@ -131,7 +131,7 @@ def test_every_pair_of_formats(t):
 def test_shards(t):
     source = make_source(t, "h5")
     request = (source, t / "out.zarr", "-c", "65,13,11", "--shards", "130,130,165", "-j", "2", "--codec", "zstd:1")
-    memory = least_memory(t, *request) + 6
+    memory = least_memory(t, *request) + 12
     done = t.rechunk(*request, "--memory", "%dMiB" % memory, "--json", measure=True, timeout=120)
     t.check(plan_of(done.document())["intermediate"], "no intermediate: %s" % plan_of(done.document())["choices"])
     t.check(done.peak_rss_bytes <= memory * MIB, "peak %.1f of %d MiB" % (done.peak_rss_bytes / MIB, memory))
@@ -148,7 +148,7 @@ def test_absent_chunks_stay_absent_and_variables_share(t):
         file.create_dataset("small", data=np.arange(100), chunks=(10,))
     source = t.source(t / "in.h5")
     request = (source, t / "out.zarr", "-c", "dense:130,19,23", "-c", "sparse:130,13,11", "-c", "small:100", "-j", "3")
-    memory = least_memory(t, *request) + 4
+    memory = least_memory(t, *request) + 12
     done = t.rechunk(*request, "--memory", "%dMiB" % memory, "--json", measure=True, timeout=120)
     ways = {v["path"]: bool(v["intermediate"]) for v in done.document()["variables"]}
     t.equal("through an intermediate", {"/dense": True, "/sparse": True, "/small": False}, ways)
@@ -166,7 +166,7 @@ def test_where_the_scratch_is_and_that_it_is_told(t):
     (t / "scratch").mkdir()
     (t / "file").write_text("no folder")
     request = (source, t / "out.h5", "-c", ",".join(map(str, ACROSS)), "-j", "1")
-    memory = least_memory(t, *request) + 4
+    memory = least_memory(t, *request) + 12
     request += ("--memory", "%dMiB" % memory)
     t.refused("rechunk", *request, "--scratch", t / "nowhere", code=3, says="there is no such folder")
     t.refused("rechunk", *request, "--scratch", t / "file", code=2, says="is not a folder")
@@ -188,7 +188,7 @@ def test_a_full_or_failing_scratch_disk(t):
     source = make_source(t, "zarr3")
     (t / "scratch").mkdir()
     request = (source, t / "out.h5", "-c", ",".join(map(str, ACROSS)), "-j", "2")
-    memory = least_memory(t, *request) + 4
+    memory = least_memory(t, *request) + 12
     request += ("--memory", "%dMiB" % memory, "--scratch", t / "scratch")
     for call, error, says in (("write", errno.ENOSPC, "no space left"), ("read", errno.EIO, "input/output error")):
         environment = shim(t / "scratch", call, error, after_bytes=3 * MIB)
@@ -200,7 +200,7 @@ def test_kill_and_resume(t):
     source = make_source(t, "h5")
     (t / "scratch").mkdir()
     request = [source, t / "out.zarr", "-c", ",".join(map(str, ACROSS)), "-j", "1", "--codec", "zstd:17"]
-    memory = least_memory(t, *request) + 4
+    memory = least_memory(t, *request) + 12
     request += ["--memory", "%dMiB" % memory, "--scratch", t / "scratch", "--resume"]
     argv = [harness.binary("rechunk"), *map(str, request)]
     for wait_s in (2, 2, 3, 4):

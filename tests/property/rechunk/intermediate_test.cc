@@ -134,8 +134,8 @@ TEST_CASE("no plan reads more than rechunker's with the same memory") {
       continue;
     const std::uint64_t theirs = bytes_rechunker_reads(source, target, plan.tile_room_bytes - tasks);
     const std::string why_not = array.choices.size() == 2 ? array.choices[1].why_not : "";
-    CAPTURE(seed, why_not, to_string(source.shape), to_string(source.chunk), to_string(target.chunk), source.dtype.name(),
-            plan.tile_room_bytes, array.passes, to_string(array.tile), ours, theirs);
+    CAPTURE(seed, why_not, to_string(source.shape), to_string(source.chunk), to_string(target.chunk),
+            source.dtype.name(), plan.tile_room_bytes, array.passes, to_string(array.tile), ours, theirs);
     // To keep all threads busy, the planner may read three percent more.
     CHECK(static_cast<double>(ours) <= 1.03 * static_cast<double>(theirs));
     if (!array.intermediate) continue;
