@@ -49,15 +49,8 @@ void take_over([[maybe_unused]] void* from) {
 #endif
 }
 
-/// Readers wait for the device: for names and sizes too, where every chunk is a file of its own. Each takes some memory
-/// for itself, so that where there is little, few of them read.
-int reader_threads(std::uint64_t read_ahead_bytes) {
-  constexpr std::uint64_t kBytesPerReader = 2u << 20;
-  constexpr std::uint64_t kLeast = 3;
-  constexpr std::uint64_t kMost = 8;
-  return static_cast<int>(std::clamp(read_ahead_bytes / kBytesPerReader, kLeast, kMost));
-}
-
+/// They wait for the device: for names and sizes too, where every chunk is a file of its own.
+constexpr int kReaderThreads = 8;
 /// Small chunks share a task until it has about this many decoded bytes, so that scheduling does not show.
 constexpr std::uint64_t kTask_bytes = 256 * 1024;
 constexpr std::size_t kMostChunksPerBatch = 4096;
@@ -119,9 +112,8 @@ class Execution {
   void run_round(const ProgressSink& progress, Clock::time_point begin) {
     next_stage_ = 0;
     std::vector<std::jthread> readers;
-    const int n_readers = reader_threads(plan_.read_ahead_bytes);
-    n_readers_ = n_readers;
-    for (int i = 0; i < n_readers; ++i) readers.emplace_back([this] { read_loop(); });
+    n_readers_ = kReaderThreads;
+    for (int i = 0; i < kReaderThreads; ++i) readers.emplace_back([this] { read_loop(); });
     {
       std::unique_lock lock(state_mutex_);
       while (!(n_readers_ == 0 && n_tasks_ == 0)) {
