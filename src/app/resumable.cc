@@ -47,6 +47,10 @@ Candidate look_at(const UnfinishedTarget& found, const WorkIdentity& now, bool r
     candidate.refusal = refuse(Code::exists, found, candidate.description);
     return candidate;
   }
+  if (candidate.journal->is_empty()) {  // whose it is nobody can tell, so it stays
+    candidate.journal = nullptr;
+    return candidate;
+  }
   const WorkIdentity& earlier = candidate.journal->identity();
   candidate.description =
       fmt::format("begun {:%Y-%m-%d %H:%M}, {:.0f} % done", fmt::localtime(static_cast<std::time_t>(earlier.started_s)),

@@ -164,10 +164,10 @@ std::unique_ptr<Journal> Journal::open(const std::string& path) {
       }
       first = false;
     });
-    if (first) throw Error(Code::corrupt, "it is empty");
   } catch (Error& error) {
     throw error.in(path);
   }
+  journal->is_empty_ = first;
   journal->log_ = std::move(log);
   return journal;
 }

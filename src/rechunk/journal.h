@@ -54,6 +54,8 @@ class Journal {
   static std::unique_ptr<Journal> open(const std::string& path);
 
   const std::string& path() const { return path_; }
+  /// True if it was cut off before it told what it is for: there is no identity.
+  bool is_empty() const { return is_empty_; }
   const WorkIdentity& identity() const { return identity_; }
   /// True if there is a checkpoint to go on from.
   bool has_checkpoint() const { return n_checkpoints_ > 0; }
@@ -76,6 +78,7 @@ class Journal {
   std::string path_;
   WorkIdentity identity_;
   std::optional<RecordLog> log_;
+  bool is_empty_ = false;
   std::uint64_t n_checkpoints_ = 0;
   double fraction_done_ = 0;
 };

@@ -7,9 +7,11 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include "base/error.h"
@@ -88,11 +90,14 @@ std::optional<RecordLog> RecordLog::open(const std::string& path) {
 void RecordLog::find_end() {
   const std::uint64_t size = file_bytes(fd_.get(), path_);
   std::array<std::byte, kMagic.size()> magic{};
-  if (size >= magic.size()) posix::read_at(fd_.get(), 0, magic, path_);
-  if (as_text(magic) != kMagic) throw Error(Code::corrupt, fmt::format("'{}' is not a journal", path_));
-  end_ = magic.size();
+  const std::size_t n_magic = std::min<std::size_t>(size, magic.size());
+  posix::read_at(fd_.get(), 0, std::span(magic).first(n_magic), path_);
+  // Cut off while it was made, it begins as one.
+  if (as_text(magic).substr(0, n_magic) != kMagic.substr(0, n_magic))
+    throw Error(Code::corrupt, fmt::format("'{}' is not a journal", path_));
+  end_ = n_magic < magic.size() ? 0 : magic.size();
   Bytes payload;
-  while (read_record(fd_.get(), path_, size, end_, payload)) {
+  while (end_ > 0 && read_record(fd_.get(), path_, size, end_, payload)) {
   }
   torn_ = end_ != size;
 }
@@ -104,6 +109,10 @@ void RecordLog::append(ByteView payload) {
     sync(fd_.get(), path_);
   }
   torn_ = true;
+  if (end_ == 0) {
+    posix::write_all(fd_.get(), as_bytes(kMagic), path_);
+    end_ = kMagic.size();
+  }
   if (::lseek(fd_.get(), static_cast<off_t>(end_), SEEK_SET) < 0) posix::throw_io("write", path_, errno);
   std::array<std::byte, kHeadBytes> head{};
   store_number(payload.size(), head.data());

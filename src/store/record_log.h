@@ -12,8 +12,8 @@
 namespace chunkwise {
 
 /// The grammar is in docs/journal.md. What follows the last whole record (a torn one) is not there for readers and is
-/// cut off before the next one is appended. One process holds a log at a time, by a lock that ends with it. Movable;
-/// not thread-safe.
+/// cut off before the next one is appended; a log cut off in its first bytes has no records. One process holds a log at
+/// a time, by a lock that ends with it. Movable; not thread-safe.
 class RecordLog {
  public:
   /// Makes a new log and holds it. Throws Error{exists}, Error{io}.

@@ -346,6 +346,32 @@ def test_leftover_is_named(t):
     compare(t, t / "ref.nc", t / "b.nc")
 
 
+def test_killed_before_the_first_checkpoint(t):
+    """What nothing can be gone on with is named, and with --resume makes room where it is of this very work."""
+    make_netcdf(t / "a.nc")
+    arguments = (*DEFLATE, *COMMON)
+    if not t.check(run_until_killed(t, "a.nc", "b.nc", arguments), "killed too late"):
+        return
+    unfinished, journal = leftovers(t.dir, "b.nc")
+    t.run("rechunk", t / "a.nc", t / "ref.nc", *arguments, timeout=600)
+    content = journal.read_bytes()
+    identity_bytes = 16 + 16 + struct.unpack_from("<Q", content, 16)[0]  # see docs/journal.md
+    named = ("an earlier run left", unfinished.name, "remove it if no run is at work on it")
+    removed = ("removed '", unfinished.name, "before anything of it was safe", "nothing to resume")
+    for n_bytes, options, says in ((5, ("--resume",), named), (identity_bytes - 1, ("--resume",), named),
+                                   (identity_bytes, (), named), (identity_bytes, ("--resume",), removed)):
+        journal.write_bytes(content[:n_bytes])
+        before = harness.tree_hash(unfinished), harness.tree_hash(journal)
+        done = t.run("rechunk", t / "a.nc", t / "b.nc", *arguments, *options, timeout=600, says=says)
+        t.check("going on" not in done.err, "went on from nothing")
+        if says == named:
+            t.equal("the leftover", before, (harness.tree_hash(unfinished), harness.tree_hash(journal)))
+        else:
+            t.equal("names beside the target", (None, None), leftovers(t.dir, "b.nc"))
+        compare(t, t / "ref.nc", t / "b.nc")
+        (t / "b.nc").unlink()
+
+
 def test_nothing_to_resume(t):
     """Job scripts give --resume always."""
     with h5py.File(t / "a.h5", "w") as file:

@@ -61,10 +61,6 @@ TEST_CASE("a log cut anywhere keeps its whole records and can be appended to") {
   const std::vector<std::string> all = {"one", "two", "three"};
   for (std::size_t size = 0; size <= whole.size(); ++size) {
     put(path, whole.substr(0, size));
-    if (size < ends[0]) {
-      CHECK_THROWS_AS(RecordLog::open(path), Error);
-      continue;
-    }
     std::size_t n_whole = 0;
     while (n_whole < 3 && ends[n_whole + 1] <= size) ++n_whole;
     std::vector<std::string> expected(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n_whole));
