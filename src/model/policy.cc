@@ -1,6 +1,7 @@
 #include "model/policy.h"
 
 #include <fmt/format.h>
+#include <algorithm>
 
 #include <array>
 
@@ -81,6 +82,12 @@ std::vector<Policy> default_policies() {
   std::vector<Policy> policies;
   for (const auto name : kCompared) policies.push_back(find_policy(name));
   return policies;
+}
+
+Shape whole_array(const PolicyInput& input) {
+  Shape chunk = input.shape;
+  for (Index& length : chunk) length = std::max<Index>(1, length);
+  return chunk;
 }
 
 }  // namespace chunkwise

@@ -48,6 +48,9 @@ Policy find_policy(std::string_view name);
 /// Those every advice compares.
 std::vector<Policy> default_policies();
 
+/// One chunk for all: every length the extent, and at least 1.
+Shape whole_array(const PolicyInput& input);
+
 // The rules.
 #define CHUNKWISE_POLICY(rule) Shape chunk_##rule(const PolicyInput& input, std::uint64_t bytes)
 CHUNKWISE_POLICY(rew);

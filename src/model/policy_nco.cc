@@ -7,12 +7,6 @@
 namespace chunkwise {
 namespace {
 
-Shape whole(const PolicyInput& input) {
-  Shape chunk = input.shape;
-  for (Index& length : chunk) length = std::max<Index>(1, length);
-  return chunk;
-}
-
 bool grows(const PolicyInput& input, int axis) {
   return input.unlimited[static_cast<std::size_t>(axis)];
 }
@@ -24,11 +18,11 @@ double elements_of(const PolicyInput& input, std::uint64_t bytes) {
 }  // namespace
 
 Shape chunk_nco_dmn(const PolicyInput& input, std::uint64_t) {
-  return whole(input);
+  return whole_array(input);
 }
 
 Shape chunk_nco_rd1(const PolicyInput& input, std::uint64_t) {
-  Shape chunk = whole(input);
+  Shape chunk = whole_array(input);
   for (int axis = 0; axis < chunk.rank(); ++axis) {
     if (grows(input, axis)) chunk[axis] = 1;
   }
@@ -36,21 +30,21 @@ Shape chunk_nco_rd1(const PolicyInput& input, std::uint64_t) {
 }
 
 Shape chunk_nco_scl(const PolicyInput& input, std::uint64_t bytes) {
-  Shape chunk = whole(input);
+  Shape chunk = whole_array(input);
   const double most = elements_of(input, bytes);
   for (Index& length : chunk) length = static_cast<Index>(std::min(static_cast<double>(length), most));
   return chunk;
 }
 
 Shape chunk_nco_prd(const PolicyInput& input, std::uint64_t bytes) {
-  Shape chunk = whole(input);
+  Shape chunk = whole_array(input);
   const double edge = std::ceil(std::pow(elements_of(input, bytes), 1.0 / chunk.rank()));
   for (Index& length : chunk) length = static_cast<Index>(std::min(static_cast<double>(length), edge));
   return chunk;
 }
 
 Shape chunk_nco_lfp(const PolicyInput& input, std::uint64_t bytes) {
-  Shape chunk = whole(input);
+  Shape chunk = whole_array(input);
   int n_left = 0;  // axes up to and including the last that grows
   for (int axis = 0; axis < chunk.rank(); ++axis) {
     if (grows(input, axis)) n_left = axis + 1;

@@ -8,12 +8,6 @@
 namespace chunkwise {
 namespace {
 
-Shape whole(const PolicyInput& input) {
-  Shape chunk = input.shape;
-  for (Index& length : chunk) length = std::max<Index>(1, length);
-  return chunk;
-}
-
 Axes axes_of(const PolicyInput& input) {
   Axes axes;
   axes.shape = input.shape;
@@ -25,7 +19,7 @@ Axes axes_of(const PolicyInput& input) {
 
 /// Whole slices along the time axis, as many as fit, at least one.
 Shape slices(const PolicyInput& input, int axis, std::uint64_t bytes) {
-  Shape chunk = whole(input);
+  Shape chunk = whole_array(input);
   double slice_bytes = static_cast<double>(input.element_bytes);
   for (int other = 0; other < chunk.rank(); ++other) {
     if (other != axis) slice_bytes *= static_cast<double>(chunk[other]);
@@ -63,14 +57,14 @@ Shape chunk_cmor(const PolicyInput& input, std::uint64_t bytes) {
 }
 
 Shape chunk_one_per_time(const PolicyInput& input, std::uint64_t) {
-  Shape chunk = whole(input);
+  Shape chunk = whole_array(input);
   chunk[time_axis(axes_of(input))] = 1;
   return chunk;
 }
 
 // Anemoi: (dates, variables, ensembles, values), or (base_dates, steps, variables, ensembles, values).
 Shape chunk_anemoi(const PolicyInput& input, std::uint64_t) {
-  Shape chunk = whole(input);
+  Shape chunk = whole_array(input);
   const int rank = chunk.rank();
   chunk[0] = 1;
   if (rank == 5) chunk[1] = 1;

@@ -101,15 +101,12 @@ class BigFile {
   posix::Descriptor fd_;
 };
 
-ProbeTimes probe_random(const BigFile& file, std::uint64_t size, double budget_s, std::mt19937_64& random) {
+/// Reads of `size` bytes at these places, one after the other; some at least, then until the time is over. Ascending.
+ProbeTimes time_reads(const BigFile& file, std::uint64_t size, const std::vector<std::uint64_t>& places,
+                      double budget_s) {
   ProbeTimes times;
   times.size_bytes = static_cast<double>(size);
   Bytes buffer(static_cast<std::size_t>(size));
-  // Each place once, so that none is in the cache.
-  std::vector<std::uint64_t> places;
-  const std::uint64_t distance = std::max(size, kMiB);
-  for (std::uint64_t at = 0; at + size <= kFile_bytes; at += distance) places.push_back(at);
-  std::shuffle(places.begin(), places.end(), random);
   const auto begin = Clock::now();
   for (const std::uint64_t at : places) {
     if (times.seconds.size() >= 7 && seconds_since(begin) > budget_s) break;
@@ -121,19 +118,21 @@ ProbeTimes probe_random(const BigFile& file, std::uint64_t size, double budget_s
   return times;
 }
 
+ProbeTimes probe_random(const BigFile& file, std::uint64_t size, double budget_s, std::mt19937_64& random) {
+  // Each place once, so that none is in the cache.
+  std::vector<std::uint64_t> places;
+  const std::uint64_t distance = std::max(size, kMiB);
+  for (std::uint64_t at = 0; at + size <= kFile_bytes; at += distance) places.push_back(at);
+  std::shuffle(places.begin(), places.end(), random);
+  return time_reads(file, size, places, budget_s);
+}
+
 ProbeTimes probe_skips(const BigFile& file, std::uint64_t gap, double budget_s) {
-  ProbeTimes times;
-  times.size_bytes = static_cast<double>(4 * kKiB);
+  constexpr std::uint64_t kSize = 4 * kKiB;
+  std::vector<std::uint64_t> places;
+  for (std::uint64_t at = 0; at + kSize <= kFile_bytes; at += kSize + gap) places.push_back(at);
+  ProbeTimes times = time_reads(file, kSize, places, budget_s);
   times.gap_bytes = static_cast<double>(gap);
-  Bytes buffer(static_cast<std::size_t>(4 * kKiB));
-  const auto begin = Clock::now();
-  for (std::uint64_t at = 0; at + buffer.size() <= kFile_bytes; at += buffer.size() + gap) {
-    if (times.seconds.size() >= 7 && seconds_since(begin) > budget_s) break;
-    const auto one = Clock::now();
-    file.read(at, buffer.span());
-    times.seconds.push_back(seconds_since(one));
-  }
-  std::sort(times.seconds.begin(), times.seconds.end());
   return times;
 }
 

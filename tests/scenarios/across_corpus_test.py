@@ -20,17 +20,8 @@ import judges
 
 warnings.filterwarnings("ignore")
 
-HERE = Path(__file__).resolve().parent
 FOLDERS = ("netcdf-c", "netcdf4-python", "gdal-netcdf", "pyfive")
 LIMIT_S = 60
-
-
-def corpus():
-    root = Path(os.environ.get("CHUNKWISE_CORPUS", HERE.parents[2] / "shared" / "corpus"))
-    if not root.is_dir():
-        print("SKIPPED: no corpus at %s; CHUNKWISE_CORPUS names another folder" % root)
-        sys.exit(77)
-    return root
 
 
 def dump(path):
@@ -162,7 +153,7 @@ def main():
     if "CHUNKWISE_BIN" not in os.environ or not os.access(harness.binary("rechunk"), os.X_OK):
         print("SKIPPED: CHUNKWISE_BIN names no folder with rechunk and chunkadvise")
         sys.exit(77)
-    root = corpus()
+    root = harness.need_corpus()
     n_failed = n = 0
     for folder in FOLDERS:
         for source in sorted((root / folder).rglob("*.nc")):

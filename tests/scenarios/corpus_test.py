@@ -18,15 +18,6 @@ import judges
 FOLDERS = ("netcdf-c", "netcdf4-python", "gdal-netcdf", "hdf5-h5repack", "pyfive", "jhdf", "gdal-zarr", "zarr-python-2")
 LIMIT_S = 20
 REFUSALS = {3: "not a dataset", 4: "unsupported", 5: "corrupt"}
-HERE = Path(__file__).resolve().parent
-
-
-def corpus():
-    root = Path(os.environ.get("CHUNKWISE_CORPUS", HERE.parents[2] / "shared" / "corpus"))
-    if not root.is_dir():
-        print("SKIPPED: no corpus at %s; CHUNKWISE_CORPUS names another folder" % root)
-        sys.exit(77)
-    return root
 
 
 def inputs(root):
@@ -133,7 +124,7 @@ def main():
     if "CHUNKWISE_BIN" not in os.environ or not os.access(harness.binary("rechunk"), os.X_OK):
         print("SKIPPED: CHUNKWISE_BIN names no folder with rechunk and chunkadvise")
         sys.exit(77)
-    root = corpus()
+    root = harness.need_corpus()
     rows, n_failed = [], 0
     for path in inputs(root):
         name = str(path.relative_to(root))

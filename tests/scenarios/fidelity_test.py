@@ -25,11 +25,6 @@ HOSTILE = ("cve_hdf5",)
 TOOL_LIMIT_S = 20
 
 
-def corpus():
-    root = Path(os.environ.get("CHUNKWISE_CORPUS", HERE.parents[2] / "shared" / "corpus"))
-    return root if root.is_dir() else None
-
-
 def is_hdf5(path):
     with open(path, "rb") as file:
         at = 0
@@ -178,7 +173,7 @@ def main():
         made = Path(scratch) / "made"
         made.mkdir()
         sources = [(name, make) for name, make in FILES.items()]
-        root = corpus()
+        root = harness.corpus()
         if root is None:
             print("SKIPPED the files of others: no corpus; CHUNKWISE_CORPUS names another folder")
         else:

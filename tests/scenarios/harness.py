@@ -53,6 +53,21 @@ def binary(name):
     return str(Path(os.environ["CHUNKWISE_BIN"]).resolve() / name)
 
 
+def corpus():
+    """The folder of the files made by others; None where there is none."""
+    root = Path(os.environ.get("CHUNKWISE_CORPUS", Path(__file__).resolve().parents[3] / "shared" / "corpus"))
+    return root if root.is_dir() else None
+
+
+def need_corpus():
+    """As corpus(), for scripts that can do nothing without."""
+    root = corpus()
+    if root is None:
+        print("SKIPPED: no corpus; CHUNKWISE_CORPUS names its folder")
+        sys.exit(77)
+    return root
+
+
 def tree_hash(path):
     """One hash over names and contents of a file or a folder."""
     digest = hashlib.sha256()

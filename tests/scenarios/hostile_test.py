@@ -4,24 +4,21 @@ The files are not part of this repository: CHUNKWISE_CORPUS names their folder, 
 checkout.
 """
 
-import os
 import resource
-from pathlib import Path
 
 import harness
 
 LIMIT_S = 10
 LIMIT_BYTES = 2 << 30
 CODES = (0, 3, 4, 5)
-HERE = Path(__file__).resolve().parent
 
 
-def corpus(*folders):
-    """The files of these folders of the corpus."""
-    root = Path(os.environ.get("CHUNKWISE_CORPUS", HERE.parents[2] / "shared" / "corpus"))
-    files = [p for folder in folders for p in sorted((root / folder).rglob("*")) if p.is_file()]
+def corpus(folder):
+    """The files of this folder of the corpus."""
+    root = harness.corpus()
+    files = [p for p in sorted((root / folder).rglob("*")) if p.is_file()] if root else []
     if not files:
-        raise harness.Skip("no files in %s; CHUNKWISE_CORPUS names another folder" % root)
+        raise harness.Skip("no files of %s; CHUNKWISE_CORPUS names the folder of the corpus" % folder)
     return files
 
 

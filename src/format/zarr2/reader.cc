@@ -15,6 +15,7 @@
 #include "array/zarr_adapt.h"
 #include "array/zarr_hints.h"
 #include "array/zarr_tree.h"
+#include "array/zarr_tree_reader.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "format/zarr2/format.h"
@@ -38,24 +39,12 @@ struct Documents {
   const Json* attributes = nullptr;
 };
 
-class TreeReader {
+class TreeReader final : public ZarrTreeReader {
  public:
-  TreeReader(std::shared_ptr<Store> store, std::string path) : store_(std::move(store)), path_(std::move(path)) {}
-
-  std::unique_ptr<Reader> read() {
-    read_tree();
-    return make_object_reader(store_, std::move(tree_), std::move(chunks_));
-  }
-
-  /// Without a list of the chunks where there are many.
-  Hierarchy describe() {
-    samples_ = true;
-    read_tree();
-    return std::move(tree_);
-  }
+  using ZarrTreeReader::ZarrTreeReader;
 
  private:
-  void read_tree() {
+  void read_tree() override {
     tree_.format = "zarr2";
     collect_documents();
     read_hints();
@@ -367,16 +356,10 @@ class TreeReader {
     }
   }
 
-  std::shared_ptr<Store> store_;
-  std::string path_;
-  bool samples_ = false;
   bool has_nczarr_objects_ = false;
   Json consolidated_;
   std::vector<std::unique_ptr<Json>> own_documents_;
   std::map<std::string, Documents> nodes_;
-  HintsRead hints_;
-  Hierarchy tree_;
-  std::map<std::string, ObjectChunks> chunks_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "array/zarr_adapt.h"
 #include "array/zarr_hints.h"
 #include "array/zarr_tree.h"
+#include "array/zarr_tree_reader.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "format/zarr3/format.h"
@@ -49,24 +50,12 @@ void refuse_draft(const Json& root) {
                 "rewrite it as Zarr v2 with the program that wrote it, or with zarr-python 2.18");
 }
 
-class TreeReader {
+class TreeReader final : public ZarrTreeReader {
  public:
-  TreeReader(std::shared_ptr<Store> store, std::string path) : store_(std::move(store)), path_(std::move(path)) {}
-
-  std::unique_ptr<Reader> read() {
-    read_tree();
-    return make_object_reader(store_, std::move(tree_), std::move(chunks_));
-  }
-
-  /// Without a list of the chunks where there are many.
-  Hierarchy describe() {
-    samples_ = true;
-    read_tree();
-    return std::move(tree_);
-  }
+  using ZarrTreeReader::ZarrTreeReader;
 
  private:
-  void read_tree() {
+  void read_tree() override {
     tree_.format = "zarr3";
     auto root = read_metadata(*store_, std::string(kDocument));
     if (!root) throw Error(Code::corrupt, "the store has no zarr.json");
@@ -210,13 +199,7 @@ class TreeReader {
     }
   }
 
-  std::shared_ptr<Store> store_;
-  std::string path_;
-  bool samples_ = false;
   bool alone_ = false;
-  HintsRead hints_;
-  Hierarchy tree_;
-  std::map<std::string, ObjectChunks> chunks_;
 };
 
 }  // namespace
