@@ -89,6 +89,7 @@ int run_calibrate(int argc, char** argv) {
     std::cout << (options.json ? calibrate_json(report) : calibrate_text(report));
     return 0;
   }
+  if (app.count("--budget") > 0) throw Error(Code::usage, "--budget is for measuring, not for --from");
   if (!folder.empty()) throw Error(Code::usage, "DIR and --from exclude each other");
   finish(options);
   const PredictReport report = calibrate_from_timings(options.request, out);

@@ -162,6 +162,11 @@ int run(int argc, char** argv) {
   if (!(request.price_per_request >= 0 && price_per_GB >= 0)) throw Error(Code::usage, "a price is below 0");
   request.price_per_byte = price_per_GB / 1e9;
   if (!(check_factor >= 1)) throw Error(Code::usage, "--check-factor is below 1");
+  if (!check && app.count("--check-factor") > 0) throw Error(Code::usage, "--check-factor needs --check");
+  if (request.objective != "cost" && app.count("--price-per-request") + app.count("--price-per-gb") > 0)
+    throw Error(Code::usage, "--price-per-request and --price-per-gb need --objective cost");
+  if (request.count_exactly && !shape.empty())
+    throw Error(Code::usage, "--count needs a FILE", "there are no chunks to count yet");
   if (check && !shape.empty()) throw Error(Code::usage, "--check needs a FILE", "there is no layout to check yet");
   if (json && explain) throw Error(Code::usage, "--json and --explain exclude each other", "choose one");
 

@@ -131,12 +131,16 @@ Question understand(const AdviseRequest& request) {
   question.device = load_device(request.device);
   for (const auto& text : request.candidates) question.candidates.push_back(parse_candidate(text));
   for (const auto& name : request.policies) question.policies.push_back(find_policy(name));
-  if (request.round_up) {
-    for (auto& policy : question.policies) {
-      if (policy.row->chunk == chunk_rew) policy.row = find_policy("rew-ceil").row;
-    }
-  }
   if (question.policies.empty()) question.policies = default_policies();
+  if (request.round_up) {
+    bool rounds_any = false;
+    for (auto& policy : question.policies) {
+      if (policy.row->chunk != chunk_rew) continue;
+      policy.row = find_policy("rew-ceil").row;
+      rounds_any = true;
+    }
+    if (!rounds_any) throw Error(Code::usage, "rounding up is for the policy rew, which is not asked for");
+  }
   question.top = request.top;
   question.limits = request.limits;
   question.goal = find_goal(request);

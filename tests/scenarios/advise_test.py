@@ -181,6 +181,23 @@ def test_recommendation_helps(t):
             t.equal("chunks after taking the advice", tuple(chunks), file["g/v"].chunks)
 
 
+def test_options_that_would_do_nothing_are_refused(t):
+    path = make_h5(t / "a.h5")
+    array = ("--shape", "1000,200,200")
+    t.chunkadvise(path, "--check-factor", "3", code=2, says="--check")
+    t.chunkadvise(path, "--price-per-gb", "0.1", code=2, says="--objective cost")
+    t.chunkadvise(*array, "--count", code=2, says="--count")
+    t.chunkadvise(*array, "--round", "ceil", "--policy", "nc4", code=2, says="rew")
+    t.chunkadvise("calibrate", "--from", t / "none.csv", *array, "--budget", "3", code=2, says="--budget")
+
+
+def test_rounding_up_reaches_the_default_policies(t):
+    array = ("--shape", "98128,277,349", "--round", "ceil", "--json")
+    for only in ((), ("--policy", "rew:8KiB")):
+        found = t.chunkadvise(*array, *only).document()["variables"][0]
+        t.equal("rew:8KiB as published", [46, 6, 8], layouts(found)["rew:8KiB"]["chunks"])
+
+
 def test_check_option(t):
     src = make_h5(t / "a.h5")
     result = t.chunkadvise(src, "/g/v", "-a", "series=0/all,1/1,2/1", "--check", code=(2, 11))
