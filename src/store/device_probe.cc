@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -16,22 +15,17 @@
 #include <thread>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "store/posix_file.h"
 
 namespace chunkwise {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kMiB = 1024 * kKiB;
 constexpr std::uint64_t kFile_bytes = 256 * kMiB;
 constexpr int kSmallFiles = 200;
 constexpr int kInFlight = 8;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 /// Bytes that no device can make less of.
 Bytes noise(std::size_t size) {
@@ -44,11 +38,27 @@ Bytes noise(std::size_t size) {
   return block;
 }
 
-/// A folder of small files, removed at the end.
+/// A folder of its own, removed at the end with what is in it.
+class ProbeFolder {
+ public:
+  explicit ProbeFolder(const std::string& parent) : path_(parent + "/.chunkadvise-probe-XXXXXX") {
+    if (::mkdtemp(path_.data()) == nullptr) posix::throw_io("create", path_, errno);
+  }
+  ProbeFolder(const ProbeFolder&) = delete;
+  ProbeFolder& operator=(const ProbeFolder&) = delete;
+  ~ProbeFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 class SmallFiles {
  public:
-  explicit SmallFiles(const std::string& folder) : folder_(folder + "/.chunkadvise-probe-XXXXXX") {
-    if (::mkdtemp(folder_.data()) == nullptr) posix::throw_io("create", folder_, errno);
+  explicit SmallFiles(const std::string& folder) : folder_(folder) {
     const Bytes block = noise(64 * kKiB);
     for (int i = 0; i < kSmallFiles; ++i) {
       const std::string path = name(i);
@@ -59,17 +69,11 @@ class SmallFiles {
       static_cast<void>(::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED));
     }
   }
-  SmallFiles(const SmallFiles&) = delete;
-  SmallFiles& operator=(const SmallFiles&) = delete;
-  ~SmallFiles() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
 
-  std::string name(int i) const { return fmt::format("{}/{}", folder_, i); }
+  std::string name(int i) const { return fmt::format("{}/{}", folder_.path(), i); }
 
  private:
-  std::string folder_;
+  ProbeFolder folder_;  // goes even if the files cannot be written
 };
 
 class BigFile {
