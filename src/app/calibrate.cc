@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 
 #include "app/profiles.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "codec/chain.h"
@@ -17,12 +17,6 @@
 
 namespace chunkwise {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 Constant measured(double value, double low, double high, std::string source) {
   return {value, std::min(low, value), std::max(high, value), std::move(source)};

@@ -3,10 +3,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/process_memory.h"
 #include "base/sizes.h"
@@ -15,12 +15,6 @@
 
 namespace chunkwise {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 ArrayPlan plan_of(const ArrayMeta& meta) {
   ArrayPlan plan;

@@ -2,15 +2,12 @@
 
 #include <chrono>
 
+#include "base/clock.h"
+
 namespace chunkwise {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLook{20};
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 }  // namespace
 

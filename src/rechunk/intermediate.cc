@@ -14,9 +14,6 @@
 namespace chunkwise {
 namespace {
 
-/// As in tiling.cc: a chunk or box of a tile, while it is in flight.
-constexpr std::uint64_t kBytesPerBox = 48;
-
 Index meetings(const Shape& array, const Shape& a, const Shape& b) {
   Index n = 1;
   for (int axis = 0; axis < array.rank(); ++axis)
@@ -43,7 +40,7 @@ Tiles choose_tiles(const IntermediateRequest& request, std::uint64_t most_bytes)
   const auto boxes_bytes = [&](const Shape& tile, const Shape& other) {
     constexpr std::uint64_t kUneven = 4;
     return bookkeeping_bytes(target, clip(other, target.shape), tile) +
-           box_bytes(target, tile) / request.most_box_bytes * kUneven * kBytesPerBox;
+           box_bytes(target, tile) / request.most_box_bytes * kUneven * kBytesPerRead;
   };
   Tiles best;
   Shape drain = target.chunk;
@@ -161,12 +158,12 @@ bool go_through(const IntermediateRequest& request, const Tiles& tiles, ArrayPla
   fill = plan;
   set_tile(source, meta, tiles.fill, request.room_bytes, fill);
   fill.by_chunks = false;  // boxes differ in size
-  const std::uint64_t fill_boxes_bytes = saturating_mul(most_boxes(target.shape, cuts, tiles.fill), kBytesPerBox);
+  const std::uint64_t fill_boxes_bytes = saturating_mul(most_boxes(target.shape, cuts, tiles.fill), kBytesPerRead);
   fill.tile_bytes =
       box_bytes(target, tiles.fill) + bookkeeping_bytes(source, fill.source_chunk, tiles.fill) + fill_boxes_bytes;
 
   ArrayPlan drain = plan;
-  const std::uint64_t drain_boxes_bytes = saturating_mul(most_boxes(target.shape, cuts, tiles.drain), kBytesPerBox);
+  const std::uint64_t drain_boxes_bytes = saturating_mul(most_boxes(target.shape, cuts, tiles.drain), kBytesPerRead);
   set_tile(meta, target, tiles.drain, request.room_bytes - std::min(request.room_bytes, drain_boxes_bytes), drain);
   drain.tile_bytes += drain_boxes_bytes;
   if (fill.tile_bytes > request.room_bytes || drain.tile_bytes > request.room_bytes ||

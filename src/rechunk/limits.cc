@@ -2,25 +2,19 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <thread>
 
+#include "base/clock.h"
 #include "codec/chain.h"
 
 namespace chunkwise {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr double kSecondsPerMeasurement = 0.4;
 constexpr std::size_t kMostChunks = 64;
 constexpr std::uint64_t kMostSample_bytes = 16u << 20;
 /// Arrays that are less of the work than this count at the rate of the others.
 constexpr double kLeastShare = 0.05;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 /// Encoded chunks of an array from all over it.
 struct Sample {

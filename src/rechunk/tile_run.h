@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,17 +11,13 @@
 #include "array/scratch_array.h"
 #include "array/source.h"
 #include "base/budget.h"
+#include "base/clock.h"
 #include "codec/chain.h"
 #include "grid/cut_grid.h"
 #include "rechunk/execute.h"
 #include "rechunk/plan.h"
 
 namespace chunkwise {
-
-using Clock = std::chrono::steady_clock;
-inline double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 /// One array while its tiles are in flight.
 struct ArrayRun {

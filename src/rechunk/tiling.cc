@@ -12,8 +12,6 @@ namespace chunkwise {
 namespace {
 
 constexpr std::uint64_t kMiB = 1u << 20;
-/// Bookkeeping per source chunk of a tile: its id, address, and presence.
-constexpr std::uint64_t kBytesPerRead = 48;
 /// A contiguous source pays about this much per separate run, in bytes it could have read instead.
 constexpr double kRunCost_bytes = 32.0 * 1024;
 constexpr std::uint64_t kLinearCut_bytes = kMiB;

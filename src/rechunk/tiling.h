@@ -10,6 +10,9 @@ namespace chunkwise {
 
 struct ArrayPlan;
 
+/// Bookkeeping for a chunk or box of a tile that is in flight: its id, address, and presence.
+inline constexpr std::uint64_t kBytesPerRead = 48;
+
 /// a * b, or the largest number there is.
 std::uint64_t saturating_mul(std::uint64_t a, std::uint64_t b);
 /// Of all elements of a box of this shape; saturates.

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <ctime>
 #include <exception>
@@ -17,13 +16,12 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "store/posix_file.h"
 
 namespace chunkwise {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kBlockBytes = 2u << 20;
 constexpr std::uint64_t kMostReadBytes = std::uint64_t{1} << 30;
@@ -31,10 +29,6 @@ constexpr std::uint64_t kMostWrittenBytes = 256u << 20;
 constexpr double kMostSeconds = 1;
 constexpr int kRequestsInFlight = 4;
 constexpr std::size_t kMostFiles = 4096;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 double cpu_seconds() {
   timespec now{};
