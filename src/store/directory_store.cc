@@ -32,6 +32,9 @@ bool means_absent(int error) {
   return error == ENOENT || error == ENOTDIR;
 }
 
+/// The system puts smaller objects together better than we would.
+constexpr std::size_t kMinWriteback_bytes = 256 * 1024;
+
 class FileObject final : public Object {
  public:
   FileObject(Descriptor fd, std::uint64_t size_bytes, std::string path)
@@ -62,6 +65,7 @@ class FilePieces final : public PieceWriter {
   void write(std::uint64_t offset, ByteView bytes) override { posix::write_at(fd_.get(), offset, bytes, path_); }
 
   void close() override {
+    if (fd_) posix::begin_writeback(fd_.get());
     // Some file systems report a full disk only now.
     if (fd_ && ::close(fd_.release()) != 0 && errno != EINTR) posix::throw_io("write", path_, errno);
   }
@@ -127,6 +131,7 @@ class DirectoryStore final : public Store {
     Descriptor fd = make(key, O_TRUNC);
     const std::string path = path_of(key);
     posix::write_all(fd.get(), bytes, path);
+    if (bytes.size() >= kMinWriteback_bytes) posix::begin_writeback(fd.get());
     // Some file systems report a full disk only now.
     if (::close(fd.release()) != 0 && errno != EINTR) posix::throw_io("write", path, errno);
   }

@@ -102,6 +102,10 @@ void write_at(int fd, std::uint64_t offset, ByteView bytes, const std::string& p
   }
 }
 
+void begin_writeback(int fd) noexcept {
+  static_cast<void>(::sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE));
+}
+
 void sync_path(const std::string& path) {
   const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) throw_io("open", path, errno);
