@@ -49,7 +49,8 @@ void write_all(int fd, ByteView bytes, const std::string& path);
 /// Writes all of it at this offset. Throws Error{io}.
 void write_at(int fd, std::uint64_t offset, ByteView bytes, const std::string& path);
 
-/// Lets the device begin with what was written to the file, so that it is busy meanwhile and little is left for the end.
+/// Lets the device begin with what was written to the file, so that it is busy meanwhile and little is left for the
+/// end.
 void begin_writeback(int fd) noexcept;
 
 /// Makes a file or directory durable; file systems that cannot do so for directories are left alone. Throws Error{io}.
