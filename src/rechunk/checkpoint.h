@@ -17,7 +17,7 @@ namespace chunkwise {
 /// When checkpoints are made. Work killed repeats what was done since the last one.
 struct CheckpointPolicy {
   /// Less work than this is sooner repeated than kept.
-  double first_s = 0.2;
+  double first_s = 0.1;
   /// Due after this time, or after this share of the work, whichever comes first.
   double interval_s = 2;
   double share = 1.0 / 32;

@@ -27,6 +27,8 @@ SEED = int(os.environ.get("CHUNKWISE_SEED", "1"))
 N_KILLS = 9 if FULL else 1  # of each kind of target
 SHAPE = (256, 256, 256)
 MOST_REPEATED = 0.10
+# So much work, about, is done before the first checkpoint and while one is made, which counts where all takes 2 seconds.
+CHECKPOINT_S = 0.4
 
 
 def values(seed=0, shape=SHAPE):
@@ -190,7 +192,8 @@ def kill_and_resume(t, kind, n_kills):
               (kind, ran, seconds, 100 * written, 100 * repeated), flush=True)
         t.check(resumed is None or journal is not None, "resumed without a journal")
         if resumed is not None:
-            t.check(repeated <= MOST_REPEATED, "%.0f %% of the work was repeated" % (100 * repeated))
+            t.check(repeated <= max(MOST_REPEATED, CHECKPOINT_S / seconds),
+                    "%.0f %% of the work was repeated" % (100 * repeated))
         else:
             t.check(ran < 3, "no checkpoint after %.1f s" % ran)
         compare(t, reference, t / target)
