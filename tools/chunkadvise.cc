@@ -47,6 +47,10 @@ std::string footer() {
   for (const auto& row : policy_rows()) {
     text += "\n    " + std::string(row.name) + std::string(14 - row.name.size(), ' ') + std::string(row.summary);
   }
+  text += "\nNCO's choice of variables, with one of its maps as nco-g3d+lfp:SIZE (rd1 without):";
+  for (const auto& row : nco_variables()) {
+    text += "\n    nco-" + std::string(row.name) + std::string(10 - row.name.size(), ' ') + std::string(row.summary);
+  }
   text +=
       "\nExit codes: 0 done, 2 usage, 3 not found, 4 unsupported, 5 corrupt input,\n"
       "  6 I/O, 7 out of memory, 11 --check failed, 70 our bug";
@@ -81,10 +85,17 @@ SearchLimits parse_chunk_bytes(const std::string& text) {
   return limits;
 }
 
+std::uint64_t parse_count(const std::string& option, const std::string& text) {
+  if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != std::string::npos) {
+    throw Error(Code::usage, option + " '" + text + "' is not a whole number", "write for example " + option + " 3");
+  }
+  return std::stoull(text);
+}
+
 int run(int argc, char** argv) {
   CLI::App app(
       "Says how long the reads you care about take, which chunk shape would serve them best, and\n"
-      "how that compares with the rules in use. Reads metadata only.");
+      "how that compares with the rules in use. Reads metadata, and some chunks of\ncompressed variables.");
   app.name("chunkadvise");
   app.footer(footer());
   app.set_version_flag("--version", "chunkadvise " CHUNKWISE_VERSION);
@@ -93,6 +104,9 @@ int run(int argc, char** argv) {
   std::string dims;
   std::string chunk_bytes;
   std::string top;
+  std::string memory;
+  std::string objects;
+  std::string sample;
   std::string round = "floor";
   double price_per_GB = 0;
   double check_factor = 2;
@@ -127,6 +141,26 @@ int run(int argc, char** argv) {
                  "least and greatest chunk to recommend; default 4KiB to 16MiB, but\n"
                  "64KiB to 16MiB for arrays above 6.5 GB")
       ->type_name("MIN:MAX");
+  app.add_option("--to", request.to,
+                 "advise for this format: nc4, h5, zarr2, zarr3 (then with shards); default: the\nfile's")
+      ->type_name("FORMAT");
+  app.add_option("--memory", memory, "most that a client may hold of chunks while it reads one array")
+      ->type_name("SIZE");
+  app.add_option(
+         "--objects", objects,
+         "at most so many objects for each array: fewer, larger chunks, or shards (Zarr\nv3; 10,000 with --to zarr3)")
+      ->type_name("N");
+  app.add_option(
+         "--codec-candidates", request.codec_candidates,
+         "choose among these and the file's codecs, by encoding a sample of the data:\nshuffle,deflate:1,zstd:3,none; "
+         "a chain ends with its compressor")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->type_name("LIST");
+  app.add_option("--sample", sample,
+                 "decode and encode so much of each compressed variable to learn sizes;\ndefault 256KiB where that is "
+                 "quick; 0: none")
+      ->type_name("SIZE");
   app.add_option("--objective", request.objective,
                  "what is best: weighted (default: the sum of weight times seconds), worst,\n"
                  "p95 or cost (of the requests and bytes)")
@@ -154,10 +188,19 @@ int run(int argc, char** argv) {
   if (!dims.empty()) request.dims = split_at_commas(dims);
   if (!chunk_bytes.empty()) request.limits = parse_chunk_bytes(chunk_bytes);
   if (!top.empty()) {
-    if (top.size() > 9 || top.find_first_not_of("0123456789") != std::string::npos) {
-      throw Error(Code::usage, "--top '" + top + "' is not a whole number", "write for example --top 3");
-    }
-    request.top = std::stoul(top);
+    request.top = parse_count("--top", top);
+  }
+  if (!memory.empty()) {
+    request.limits.max_client_bytes = parse_bytes(memory);
+    if (request.limits.max_client_bytes == 0u) throw Error(Code::usage, "--memory must be more than 0");
+  }
+  if (!objects.empty()) {
+    request.limits.max_objects = parse_count("--objects", objects);
+    if (request.limits.max_objects == 0u) throw Error(Code::usage, "--objects must be more than 0");
+  }
+  if (!sample.empty()) {
+    request.sample_bytes = parse_bytes(sample);
+    if (!shape.empty()) throw Error(Code::usage, "--sample needs a FILE", "there is no data yet");
   }
   if (!(request.price_per_request >= 0 && price_per_GB >= 0)) throw Error(Code::usage, "a price is below 0");
   request.price_per_byte = price_per_GB / 1e9;

@@ -208,7 +208,7 @@ int run(int argc, char** argv) {
   request.verify = verify == "none" ? VerifyMode::none : (verify == "full" ? VerifyMode::full : VerifyMode::sample);
   require_one_of("--verify", verify, {"none", "sample", "full"});
   require_one_of("--progress", progress, {"auto", "plain", "none"});
-  request.advise = [](const ArrayMeta& meta) { return recommended_chunk(meta); };
+  request.advise = recommended_chunk;
 
   ProgressPrinter::Style style = ProgressPrinter::Style::none;
   if (!quiet && progress != "none")

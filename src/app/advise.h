@@ -1,4 +1,5 @@
-// The advisor's story: a request in, a report out. Never reads data, only metadata and chunk addresses.
+// The advisor's story: a request in, a report out. Reads metadata and, of compressed variables, some chunks to learn
+// sizes.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +21,17 @@ struct AdviseRequest {
   std::string dtype;
   std::vector<std::string> dims;
 
-  std::vector<std::string> variables;   // paths or names; empty: all of at least two dimensions
-  std::vector<std::string> accesses;    // empty: time-series and map
-  std::string access_log;               // a file; its requests join `accesses`, with their numbers as weights
-  std::string device;                   // empty: the default one
-  std::vector<std::string> candidates;  // "time/92,y/9,x/11", "92,9,11" or "contiguous"
-  std::vector<std::string> policies;    // empty: those of default_policies()
-  std::optional<std::size_t> top;       // keep only the fastest so many policies
+  std::vector<std::string> variables;         // paths or names; empty: all of at least two dimensions
+  std::vector<std::string> accesses;          // empty: time-series and map
+  std::string access_log;                     // a file; its requests join `accesses`, with their numbers as weights
+  std::string device;                         // empty: the default one
+  std::vector<std::string> candidates;        // "time/92,y/9,x/11", "92,9,11" or "contiguous"
+  std::string to;                             // format to advise for; empty: the file's, or one file without a file
+  std::vector<std::string> codec_candidates;  // chains to compare with the variable's own, "shuffle,deflate:1,zstd:3"
+  /// Decoded bytes of each compressed variable to encode again for sizes; 0: none. Nothing: some, where that is quick.
+  std::optional<std::uint64_t> sample_bytes;
+  std::vector<std::string> policies;  // empty: those of default_policies()
+  std::optional<std::size_t> top;     // keep only the fastest so many policies
   SearchLimits limits;
   std::string objective;              // empty: weighted
   double price_per_request = 0.4e-6;  // of the objective `cost`; typical of object stores, in dollars
@@ -40,8 +45,9 @@ struct AdviseRequest {
 AdviseReport advise(const AdviseRequest& request);
 
 /// The chunk shape recommended for one array with the default accesses and device: for `rechunk -c auto`. An array of
-/// fewer than two axes or without elements keeps its own.
-Shape recommended_chunk(const ArrayMeta& meta);
+/// fewer than two axes or without elements keeps its own. What advise() recommends for a file whose chunks, or shards,
+/// are objects of their own, or not.
+Shape recommended_chunk(const ArrayMeta& meta, bool in_objects);
 
 /// "98128,277,349" -> a shape. Throws Error{usage}.
 Shape parse_shape(const std::string& text);

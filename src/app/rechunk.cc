@@ -235,13 +235,13 @@ RechunkReport rechunk(const RechunkRequest& request, const RechunkObserver& obse
   for (const std::string& text : request.chunks) layout.chunks.push_back(parse_chunk_spec(text));
   for (const std::string& text : request.shards) layout.shards.push_back(parse_shard_spec(text));
   for (const std::string& text : request.codecs) layout.codecs.push_back(parse_codec_request(text));
-  layout.advise = request.advise;
 
   // 2. Open the source and keep the variables asked for.
   const FormatRow& from = detect_format(request.source);
   const std::unique_ptr<Reader> reader = from.open(request.source);
   const FormatRow& from_actual = find_format(reader->tree().format) ? *find_format(reader->tree().format) : from;
   const FormatRow& to = target_format(request, layout, from_actual, report.notes);
+  if (request.advise) layout.advise = [&](const ArrayMeta& meta) { return request.advise(meta, to.is_directory); };
   refuse_foreign_shards(layout, to);
   report.from_format = reader->tree().format;
   report.to_format = to.name;

@@ -34,7 +34,7 @@ struct RechunkRequest {
   VerifyMode verify = VerifyMode::sample;
   bool stats = false;  // measure afterwards what the machine could do at most
   /// Chooses chunk shapes for `-c auto`; the command passes the advisor.
-  std::function<Shape(const ArrayMeta&)> advise;
+  std::function<Shape(const ArrayMeta&, bool in_objects)> advise;
 };
 
 /// Where progress goes; called on the thread that called rechunk(). Members may be empty.

@@ -143,16 +143,37 @@ double Pricer::seconds(std::span<const AxisTouch> axes, double chunk_elements) c
   return terms(axes, chunk_elements, requests).sum_s();
 }
 
-double Pricer::lower_bound_s(double chunks, double chunk_elements) const {
-  const double decoded_bytes = chunks * chunk_elements * static_cast<double>(array_.element_bytes);
-  // Without padding fewer bytes may count; per chunk and, where nothing is clipped, per byte are certain.
-  double bound = device_->open_s + chunks * (device_->chunk_s + array_.decode.s_per_chunk);
-  if (array_.pads_edges) {
-    bound += decoded_bytes *
-             (device_->decode_Bps > 0 ? 1 / device_->decode_Bps : array_.decode.s_per_byte / device_->codec_speed);
-    if (!array_.decode.compresses) bound += decoded_bytes * array_.stored_ratio / device_->total_Bps;
+Cost Pricer::least(double chunks, double elements) const {
+  const Device& device = *device_;
+  const bool objects = array_.placement == Placement::one_object;
+  const double useful_bytes = useful_bytes_;
+  const double full_bytes = std::max(useful_bytes, elements * static_cast<double>(array_.element_bytes));
+  // Without padding fewer bytes may count; what is wanted is certain.
+  const double decoded_bytes = array_.pads_edges ? full_bytes : useful_bytes;
+  Cost cost;
+  cost.requests.bytes =
+      (array_.pads_edges && !array_.decode.compresses ? full_bytes : useful_bytes) * array_.stored_ratio;
+  cost.requests.requests = 1;
+  double jumps_s = 0;
+  if (objects && array_.shard) {
+    cost.requests.requests = chunks;
+  } else if (device.window_bytes > 0) {
+    cost.requests.requests = chunks;
+    const double windows = std::min(
+        chunks, elements * static_cast<double>(array_.element_bytes) * array_.stored_ratio / device.window_bytes);
+    jumps_s = windows * device.access_s + (objects ? chunks * device.object_s : 0.0);
+  } else if (objects) {
+    cost.requests.requests = chunks;
+    jumps_s = chunks * (device.jump_s(1e12) + device.object_s);
   }
-  return bound;
+  const double rounds = device.in_flight > 1 ? 1 / device.in_flight : 1.0;
+  const double device_s =
+      std::max((jumps_s + cost.requests.bytes / device.stream_Bps) * rounds, cost.requests.bytes / device.total_Bps);
+  const double decode_s_per_byte =
+      device.decode_Bps > 0 ? 1 / device.decode_Bps : array_.decode.s_per_byte / device.codec_speed;
+  cost.seconds = device.open_s + device_s + chunks * (device.chunk_s + array_.decode.s_per_chunk) +
+                 decoded_bytes * decode_s_per_byte + useful_bytes / device.copy_Bps;
+  return cost;
 }
 
 Cost Pricer::price(std::span<const AxisTouch> axes, double chunk_elements) const {

@@ -84,8 +84,9 @@ class Pricer {
   /// `axes` are touch_axis() of this array, chunk and extents.
   Cost price(std::span<const AxisTouch> axes, double chunk_elements) const;
   double seconds(std::span<const AxisTouch> axes, double chunk_elements) const;
-  /// Never above seconds() of any chunk with these numbers; cheap.
-  double lower_bound_s(double chunks, double chunk_elements) const;
+  /// Seconds, requests and bytes that no chunk shape goes below if it touches at least so many chunks, with at least so
+  /// many elements in them, full ones at the edges counted. Cheap. For branch and bound.
+  Cost least(double chunks, double elements) const;
 
  private:
   CostTerms terms(std::span<const AxisTouch> axes, double chunk_elements, Requests& requests) const;

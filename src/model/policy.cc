@@ -29,6 +29,7 @@ constexpr auto kPolicies = std::to_array<PolicyRow>({
     {"nco-prd", "NCO map prd: a cube of SIZE", 4 * kMiB, chunk_nco_prd},
     {"nco-lfp", "NCO map lfp: fixed axes behind the record whole, the others share SIZE", 4 * kMiB, chunk_nco_lfp},
     {"nco-rew", "NCO map rew (and nco): rew for three axes, else lfp", 4 * kMiB, chunk_nco_rew},
+    {"nco-map-xst", "NCO map xst: the chunks there are", 0, chunk_nco_xst},
     {"h5py", "h5py chunks=True", 0, chunk_h5py},
     {"zarr", "zarr-python chunks='auto'", 0, chunk_zarr},
     {"zarr-shards", "zarr-python 3 chunks='auto' shards='auto'", 0, chunk_zarr_shards, shard_zarr},
@@ -61,9 +62,22 @@ std::span<const PolicyRow> policy_rows() {
 }
 
 Policy find_policy(std::string_view name) {
+  // "nco-g3d+lfp:64KiB" is the map lfp for some variables.
+  for (const auto& variables : nco_variables()) {
+    const std::string prefix = fmt::format("nco-{}", variables.name);
+    if (name.substr(0, prefix.size()) != prefix) continue;
+    const auto rest = name.substr(prefix.size());
+    if (!rest.empty() && rest[0] != '+') continue;
+    const std::string_view map = rest.empty() ? "rd1" : rest.substr(1);
+    Policy policy = find_policy(fmt::format("nco-{}{}", map == "xst" ? "map-" : "", map));
+    policy.name = std::string(name);
+    policy.variables = &variables;
+    return policy;
+  }
   const auto colon = name.find(':');
   const auto family = name.substr(0, colon);
   std::vector<std::string> names;
+  for (const auto& variables : nco_variables()) names.push_back(fmt::format("nco-{}", variables.name));
   for (const auto& row : kPolicies) {
     names.emplace_back(row.name);
     if (row.name != family) continue;
@@ -76,6 +90,12 @@ Policy find_policy(std::string_view name) {
     return {std::string(name), &row, bytes};
   }
   throw Error(Code::usage, fmt::format("no policy '{}'", family), suggest(std::string(family), names));
+}
+
+Shape Policy::chunk(const PolicyInput& input) const {
+  const bool grows = std::find(input.unlimited.begin(), input.unlimited.end(), true) != input.unlimited.end();
+  const bool chunks = variables == nullptr || grows || variables->chunks(input);
+  return chunks ? row->chunk(input, bytes) : whole_array(input);
 }
 
 std::vector<Policy> default_policies() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@ struct PolicyInput {
   std::size_t element_bytes = 1;
   std::vector<std::string> names = {};       // one per axis, or none; for rules of producers
   std::vector<AccessPattern> patterns = {};  // for rules that weigh accesses; none: all is read at once
+  std::optional<Shape> stored = {};          // the present chunk; none: contiguous, or nothing exists yet
 };
 
 /// One rule. `bytes` is its size target; rules without one ignore it. Every length of the result is at
@@ -32,17 +34,27 @@ struct PolicyRow {
 };
 std::span<const PolicyRow> policy_rows();
 
+/// NCO chooses twice: which variables to chunk (ncks --cnk_plc), and how (--cnk_map). What grows is always chunked.
+struct NcoVariables {
+  std::string_view name;
+  std::string_view summary;
+  bool (*chunks)(const PolicyInput& input);
+};
+std::span<const NcoVariables> nco_variables();
+
 /// A rule with its size: "rew:64KiB".
 struct Policy {
   std::string name;  // as asked for
   const PolicyRow* row = nullptr;
   std::uint64_t bytes = 0;
+  const NcoVariables* variables = nullptr;  // null: the rule is for all
 
-  Shape chunk(const PolicyInput& input) const { return row->chunk(input, bytes); }
+  /// One chunk for all where the variable is left contiguous.
+  Shape chunk(const PolicyInput& input) const;
 };
 
-/// "NAME" or "NAME:SIZE". Throws Error{usage} for an unknown name, with a suggestion, and for a size where none is
-/// taken.
+/// "NAME" or "NAME:SIZE"; of NCO also "nco-g3d" (with the map rd1, its default then) and "nco-g3d+lfp:SIZE". Throws
+/// Error{usage} for an unknown name, with a suggestion, and for a size where none is taken.
 Policy find_policy(std::string_view name);
 
 /// Those every advice compares.
@@ -70,6 +82,7 @@ CHUNKWISE_POLICY(nco_scl);
 CHUNKWISE_POLICY(nco_prd);
 CHUNKWISE_POLICY(nco_lfp);
 CHUNKWISE_POLICY(nco_rew);
+CHUNKWISE_POLICY(nco_xst);
 CHUNKWISE_POLICY(pytables);
 CHUNKWISE_POLICY(blosc2);
 CHUNKWISE_POLICY(tensorstore);

@@ -1,5 +1,6 @@
 // The chunking maps of NCO (ncks --cnk_map), as its code does them. The manual differs in places.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "model/policy.h"
@@ -62,6 +63,24 @@ Shape chunk_nco_lfp(const PolicyInput& input, std::uint64_t bytes) {
 
 Shape chunk_nco_rew(const PolicyInput& input, std::uint64_t bytes) {
   return input.shape.rank() == 3 ? chunk_rew(input, bytes) : chunk_nco_lfp(input, bytes);
+}
+
+Shape chunk_nco_xst(const PolicyInput& input, std::uint64_t) {
+  return input.stored ? *input.stored : whole_array(input);
+}
+
+std::span<const NcoVariables> nco_variables() {
+  static constexpr auto kRows = std::to_array<NcoVariables>({
+      {"all", "NCO policy all: every variable", [](const PolicyInput&) { return true; }},
+      {"g2d", "NCO policy g2d: two or more axes", [](const PolicyInput& input) { return input.shape.rank() >= 2; }},
+      {"g3d", "NCO policy g3d: three or more axes", [](const PolicyInput& input) { return input.shape.rank() >= 3; }},
+      {"l2d", "NCO policy l2d: at most two axes", [](const PolicyInput& input) { return input.shape.rank() <= 2; }},
+      {"xst", "NCO policy xst: what is chunked already",
+       [](const PolicyInput& input) { return input.stored.has_value(); }},
+      {"uck", "NCO policy uck: only what must be chunked", [](const PolicyInput&) { return false; }},
+      {"r1d", "NCO policy r1d: as all, for files whose records have one axis", [](const PolicyInput&) { return true; }},
+  });
+  return kRows;
 }
 
 }  // namespace chunkwise

@@ -1,6 +1,8 @@
-// The lattice is the product of axis_lattice() over the axes. Small ones are walked through; of large ones a coarse
-// part is, and the best finds then climb down on the full lattice, one axis or a pair of axes (one longer, one shorter,
-// the chunk about as large) at a time.
+// The lattice is the product of axis_lattice() over the axes. A coarse part of it is walked through by branch and
+// bound: axis by axis, leaving out every branch whose chunks and bytes alone cost more than the best finds. Those then
+// climb down on the full lattice, one axis or a pair of axes (one longer, one shorter, the chunk about as large) at a
+// time. At last the whole lattice is walked through in the same way, leaving out what cannot be better by 1 %; where
+// that ends before its allowance, the result is proven.
 #include "model/search.h"
 
 #include <fmt/format.h>
@@ -17,25 +19,13 @@
 namespace chunkwise {
 namespace {
 
-// Neighbours closer than this cannot be told apart by any prediction.
-constexpr double kFinestRatio = 1.01;
-constexpr double kMaxCoarse = 40e3;
-constexpr std::size_t kStarts = 6;
 constexpr int kMaxClimbs = 200;
+constexpr double kTolerance = 1.01;
+/// Branches times accesses that a proof may take: a few milliseconds.
+constexpr double kProofWork = 50e3;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using Choice = std::array<int, kMaxRank>;  // index into each axis' lattice
-
-/// Drops values that follow the last kept one too closely, but none of `keep`. Ascending in, ascending out.
-std::vector<Index> thin(const std::vector<Index>& values, double ratio, std::span<const Index> keep) {
-  std::vector<Index> result;
-  for (const Index value : values) {
-    const bool kept = std::find(keep.begin(), keep.end(), value) != keep.end();
-    if (kept || result.empty() || static_cast<double>(value) >= static_cast<double>(result.back()) * ratio) {
-      result.push_back(value);
-    }
-  }
-  return result;
-}
 
 class Search {
  public:
@@ -50,8 +40,11 @@ class Search {
         values_(patterns.size()) {
     total_bytes_ = static_cast<double>(array.element_bytes);
     for (const Index length : array.shape) total_bytes_ *= static_cast<double>(length);
-    min_bytes_ = std::min(static_cast<double>(least_chunk_bytes(limits, total_bytes_)), total_bytes_);
-    max_bytes_ = static_cast<double>(limits.max_chunk_bytes);
+    max_bytes_ = static_cast<double>(greatest_chunk_bytes(limits, array, device));
+    min_bytes_ = std::min({static_cast<double>(least_chunk_bytes(limits, total_bytes_)), total_bytes_, max_bytes_});
+    if (limits.max_objects && array.placement == Placement::one_object && !array.shard) {
+      max_chunks_ = static_cast<double>(*limits.max_objects);
+    }
     array_.chunk = Shape::filled(rank_, 1);
     for (const auto& pattern : patterns) pricers_.emplace_back(array_, pattern, device);
     current_.resize(patterns.size(), std::vector<AxisTouch>(static_cast<std::size_t>(rank_)));
@@ -60,26 +53,31 @@ class Search {
       for (const auto& pattern : patterns) extents.push_back(pattern.extents[axis]);
       axes_.push_back(tabulate(axis, axis_lattice(array.shape[axis], extents)));
     }
+    tabulate_least();
     group_axes();
   }
 
   SearchResult run() {
     SearchResult result;
-    coarse(coarse_choices());
-    // No lattice point in the limits: give up the limit on padding first, then the least chunk size.
+    coarse();
+    // No lattice point in the limits: give up the limit on padding first, then the number of chunks, then the least
+    // chunk size.
     if (starts_.empty()) {
       result.within_limits = false;
-      max_padding_ = std::numeric_limits<double>::infinity();
-      coarse(coarse_choices());
-      for (; starts_.empty() && min_bytes_ > 0; min_bytes_ = min_bytes_ < 1 ? 0 : min_bytes_ / 2)
-        coarse(coarse_choices());
-      CHUNKWISE_CHECK(!starts_.empty());
+      max_padding_ = kInfinity;
+      coarse();
+      if (starts_.empty()) max_chunks_ = kInfinity;
+      for (; starts_.empty(); min_bytes_ = min_bytes_ < 1 ? 0 : min_bytes_ / 2) {
+        coarse();
+        CHUNKWISE_CHECK(!starts_.empty() || min_bytes_ > 0);
+      }
     }
-    auto best = starts_.front();
+    Start best = starts_.front();
     for (auto& start : starts_) {
       climb(start);
       if (start.objective < best.objective) best = start;
     }
+    result.proven = limits_.thorough && prove(best);
     for (int axis = 0; axis < rank_; ++axis)
       result.chunk.push_back(length(axis, best.choice[static_cast<std::size_t>(axis)]));
     result.objective = best.objective / (1 + limits_.evenness * imbalance(best.choice));
@@ -92,11 +90,19 @@ class Search {
     std::vector<Index> lengths;
     std::vector<AxisTouch> touches;  // [length][pattern]
     std::vector<double> padding;     // full chunks over extent; 1 for a growing axis
+    std::vector<double> n_chunks;    // along the axis
     std::vector<double> log_share;   // log2(length / extent)
   };
   struct Start {
-    double objective = std::numeric_limits<double>::infinity();
+    double objective = kInfinity;
     Choice choice{};
+  };
+  /// What one walk through the lattice looks at, and where it ends.
+  struct Walk {
+    std::vector<std::vector<int>> choices;  // indices into each axis' lattice, ascending
+    std::size_t n_keep = 1;                 // of the best finds
+    double tolerance = 1;                   // finds must be better by this factor
+    std::uint64_t allowance = UINT64_MAX;   // branches
   };
 
   Axis tabulate(int axis, std::vector<Index> lengths) const {
@@ -104,7 +110,9 @@ class Search {
     table.lengths = std::move(lengths);
     const Index extent = array_.shape[axis];
     for (const Index length : table.lengths) {
-      const double padded = static_cast<double>(ceil_div(extent, length)) * static_cast<double>(length);
+      const auto n_chunks = static_cast<double>(ceil_div(extent, length));
+      const double padded = n_chunks * static_cast<double>(length);
+      table.n_chunks.push_back(n_chunks);
       table.padding.push_back(unlimited_[static_cast<std::size_t>(axis)] ? 1.0 : padded / static_cast<double>(extent));
       table.log_share.push_back(std::log2(static_cast<double>(length) / static_cast<double>(extent)));
       for (const auto& pattern : patterns_) {
@@ -112,6 +120,30 @@ class Search {
       }
     }
     return table;
+  }
+
+  /// The fewest chunks, and the fewest elements in full chunks, that any lengths of the axes from one on touch.
+  void tabulate_least() {
+    const std::size_t n = patterns_.size();
+    const auto rank = static_cast<std::size_t>(rank_);
+    least_chunks_.assign((rank + 1) * n, 1.0);
+    least_elements_ = least_chunks_;
+    chunks_before_ = least_chunks_;
+    elements_before_ = least_chunks_;
+    for (std::size_t axis = rank; axis-- > 0;) {
+      const Axis& table = axes_[axis];
+      for (std::size_t p = 0; p < n; ++p) {
+        double chunks = kInfinity;
+        double elements = kInfinity;
+        for (std::size_t i = 0; i < table.lengths.size(); ++i) {
+          const double touched = table.touches[i * n + p].chunks;
+          chunks = std::min(chunks, touched);
+          elements = std::min(elements, touched * static_cast<double>(table.lengths[i]));
+        }
+        least_chunks_[axis * n + p] = chunks * least_chunks_[(axis + 1) * n + p];
+        least_elements_[axis * n + p] = elements * least_elements_[(axis + 1) * n + p];
+      }
+    }
   }
 
   Index length(int axis, int index) const {
@@ -166,31 +198,39 @@ class Search {
   /// What is minimised, for the chunk whose touches are in place; or infinity as soon as it cannot be below `limit`.
   double objective(const Choice& choice, double chunk_elements, double limit) {
     const double factor = 1 + limits_.evenness * imbalance(choice);
-    if (goal_.objective != Objective::weighted) {
-      ++n_priced_;
-      for (std::size_t p = 0; p < patterns_.size(); ++p) {
-        values_[p] = goal_.value(pricers_[p].price(current_[p], chunk_elements));
-      }
-      const double value = goal_.combine(values_, patterns_) * factor;
-      return value < limit ? value : std::numeric_limits<double>::infinity();
-    }
-    double bound_s = 0;
     for (std::size_t p = 0; p < patterns_.size(); ++p) {
       double chunks = 1;
       for (const auto& axis : current_[p]) chunks *= axis.chunks;
-      bound_s += patterns_[p].weight * pricers_[p].lower_bound_s(chunks, chunk_elements);
+      values_[p] = goal_.value(pricers_[p].least(chunks, chunks * chunk_elements));
     }
-    if (bound_s * factor >= limit) return std::numeric_limits<double>::infinity();
+    if (goal_.combine(values_, patterns_) * factor >= limit) return kInfinity;
     ++n_priced_;
-    double sum_s = 0;
-    for (std::size_t p = 0; p < patterns_.size() && sum_s * factor < limit; ++p) {
-      sum_s += patterns_[p].weight * pricers_[p].seconds(current_[p], chunk_elements);
+    for (std::size_t p = 0; p < patterns_.size(); ++p) {
+      values_[p] = goal_.value(pricers_[p].price(current_[p], chunk_elements));
     }
-    return sum_s * factor;
+    const double value = goal_.combine(values_, patterns_) * factor;
+    return value < limit ? value : kInfinity;
   }
 
-  /// For every axis the lattice indices to walk through, together at most about kMaxCoarse combinations.
-  std::vector<std::vector<int>> coarse_choices() const {
+  /// No chunk whose lengths before `axis` are as chosen costs less.
+  double least_of_branch(int axis, double chunk_bytes) {
+    const std::size_t n = patterns_.size();
+    const std::size_t at = static_cast<std::size_t>(axis) * n;
+    const double chosen_elements = chunk_bytes / static_cast<double>(array_.element_bytes);
+    const double most_elements = std::max(chosen_elements, max_bytes_ / static_cast<double>(array_.element_bytes));
+    const double fewest_elements = min_bytes_ / static_cast<double>(array_.element_bytes);
+    for (std::size_t p = 0; p < n; ++p) {
+      double chunks = chunks_before_[at + p] * least_chunks_[at + p];
+      double elements = elements_before_[at + p] * least_elements_[at + p];
+      chunks = std::max(chunks, elements / most_elements);
+      elements = std::max(elements, chunks * fewest_elements);
+      values_[p] = goal_.value(pricers_[p].least(chunks, elements));
+    }
+    return goal_.combine(values_, patterns_);
+  }
+
+  /// For every axis the lattice indices to walk through, together at most about so many combinations.
+  std::vector<std::vector<int>> choices_of(double max_combinations) const {
     double ratio = 1;
     std::vector<std::vector<int>> choices(axes_.size());
     while (true) {
@@ -208,55 +248,95 @@ class Search {
         combinations *= static_cast<double>(choices[axis].size());
       }
       // Beyond a certain coarseness only {1, whole} is left on every axis.
-      if (combinations <= kMaxCoarse || ratio > 1e18) return choices;
+      if (combinations <= max_combinations || ratio > 1e18) return choices;
       ratio = ratio < 1.02 ? 1.02 : 1 + (ratio - 1) * 1.3;
     }
   }
 
-  void coarse(const std::vector<std::vector<int>>& choices) {
-    Choice choice{};
-    walk(choices, 0, static_cast<double>(array_.element_bytes), 1, choice);
+  /// Work is about combinations times accesses; many axes climb longer.
+  void coarse() {
+    const double n_patterns = static_cast<double>(patterns_.size());
+    Walk walk;
+    walk.choices = choices_of(limits_.thorough ? std::clamp(60e3 / n_patterns, 4e3, 20e3) : 3e3);
+    walk.n_keep = !limits_.thorough ? 1 : n_patterns * rank_ * rank_ > 200 ? 2 : 6;
+    run_walk(walk);
   }
 
-  void walk(const std::vector<std::vector<int>>& choices, int axis, double bytes, double padding, Choice& choice) {
+  /// True if the whole lattice was looked at, or cannot hold anything better than `best` by more than the tolerance.
+  bool prove(Start& best) {
+    Walk walk;
+    walk.choices = choices_of(kInfinity);
+    walk.tolerance = kTolerance;
+    walk.allowance = static_cast<std::uint64_t>(kProofWork / static_cast<double>(patterns_.size()));
+    starts_ = {best};
+    const bool complete = run_walk(walk);
+    best = starts_.front();
+    return complete;
+  }
+
+  bool run_walk(const Walk& walk) {
+    Choice choice{};
+    n_branches_ = 0;
+    return visit(walk, 0, static_cast<double>(array_.element_bytes), 1, 1, choice);
+  }
+
+  double limit_of(const Walk& walk) const {
+    return starts_.size() >= walk.n_keep ? starts_.back().objective / walk.tolerance : kInfinity;
+  }
+
+  void keep(const Walk& walk, double value, const Choice& choice) {
+    if (starts_.size() >= walk.n_keep) starts_.pop_back();
+    const auto at = std::upper_bound(starts_.begin(), starts_.end(), value,
+                                     [](double v, const Start& start) { return v < start.objective; });
+    starts_.insert(at, Start{value, choice});
+  }
+
+  /// All choices of the axes from `axis` on. False if the allowance ended first.
+  bool visit(const Walk& walk, int axis, double bytes, double padding, double n_chunks, Choice& choice) {
     if (axis == rank_) {
-      if (bytes < min_bytes_) return;
-      const bool full = starts_.size() == kStarts;
-      const double limit = full ? starts_.back().objective : std::numeric_limits<double>::infinity();
-      const double value = objective(choice, bytes / static_cast<double>(array_.element_bytes), limit);
-      if (value < limit) {
-        if (full) starts_.pop_back();
-        const auto at = std::upper_bound(starts_.begin(), starts_.end(), value,
-                                         [](double v, const Start& start) { return v < start.objective; });
-        starts_.insert(at, Start{value, choice});
-      }
-      return;
+      const double value = objective(choice, bytes / static_cast<double>(array_.element_bytes), limit_of(walk));
+      if (value < limit_of(walk)) keep(walk, value, choice);
+      return true;
     }
     double most_behind = 1;
     for (int behind = axis + 1; behind < rank_; ++behind) most_behind *= static_cast<double>(array_.shape[behind]);
-    const auto& table = axes_[static_cast<std::size_t>(axis)];
-    for (const int index : choices[static_cast<std::size_t>(axis)]) {
-      const double next_bytes = bytes * static_cast<double>(length(axis, index));
+    const auto at = static_cast<std::size_t>(axis);
+    const Axis& table = axes_[at];
+    const std::size_t n = patterns_.size();
+    for (const int index : walk.choices[at]) {
+      const auto i = static_cast<std::size_t>(index);
+      const double next_bytes = bytes * static_cast<double>(table.lengths[i]);
       if (next_bytes > max_bytes_) break;
-      const double next_padding = padding * table.padding[static_cast<std::size_t>(index)];
-      if (next_bytes * most_behind < min_bytes_ || next_padding > max_padding_) continue;
-      choice[static_cast<std::size_t>(axis)] = index;
+      const double next_padding = padding * table.padding[i];
+      const double next_chunks = n_chunks * table.n_chunks[i];
+      if (next_bytes * most_behind < min_bytes_ || next_padding > max_padding_ || next_chunks > max_chunks_) continue;
+      if (++n_branches_ > walk.allowance) return false;
+      for (std::size_t p = 0; p < n; ++p) {
+        const double touched = table.touches[i * n + p].chunks;
+        chunks_before_[(at + 1) * n + p] = chunks_before_[at * n + p] * touched;
+        elements_before_[(at + 1) * n + p] =
+            elements_before_[at * n + p] * touched * static_cast<double>(table.lengths[i]);
+      }
+      choice[at] = index;
+      if (axis + 1 < rank_ && least_of_branch(axis + 1, next_bytes) >= limit_of(walk)) continue;
       place(axis, index);
-      walk(choices, axis + 1, next_bytes, next_padding, choice);
+      if (!visit(walk, axis + 1, next_bytes, next_padding, next_chunks, choice)) return false;
     }
+    return true;
   }
 
   /// Tries `choice` against the limits; infinity if outside.
   double try_choice(const Choice& choice, double limit) {
     double bytes = static_cast<double>(array_.element_bytes);
     double padding = 1;
+    double n_chunks = 1;
     for (int axis = 0; axis < rank_; ++axis) {
       const auto at = static_cast<std::size_t>(axis);
       bytes *= static_cast<double>(length(axis, choice[at]));
       padding *= axes_[at].padding[static_cast<std::size_t>(choice[at])];
+      n_chunks *= axes_[at].n_chunks[static_cast<std::size_t>(choice[at])];
     }
-    if (bytes < min_bytes_ || bytes > max_bytes_ || padding > max_padding_)
-      return std::numeric_limits<double>::infinity();
+    if (bytes < min_bytes_ || bytes > max_bytes_ || padding > max_padding_ || n_chunks > max_chunks_) return kInfinity;
     for (int axis = 0; axis < rank_; ++axis) place(axis, choice[static_cast<std::size_t>(axis)]);
     return objective(choice, bytes / static_cast<double>(array_.element_bytes), limit);
   }
@@ -317,75 +397,21 @@ class Search {
   double total_bytes_ = 0;
   double min_bytes_ = 0;
   double max_bytes_ = 0;
+  double max_chunks_ = kInfinity;
   double max_padding_ = limits_.max_padding;
   std::vector<Pricer> pricers_;
   std::vector<Axis> axes_;
   std::vector<std::vector<int>> groups_;         // of axes treated alike, two or more each
   std::vector<std::vector<AxisTouch>> current_;  // [pattern][axis] of the chunk being tried
-  std::vector<Start> starts_;                    // best first
+  // Products over axes, [axis][pattern]: the least over the lattice from that axis on; of what is chosen before it.
+  std::vector<double> least_chunks_, least_elements_;
+  std::vector<double> chunks_before_, elements_before_;
+  std::vector<Start> starts_;  // best first
+  std::uint64_t n_branches_ = 0;
   std::uint64_t n_priced_ = 0;
 };
 
 }  // namespace
-
-std::span<const ObjectiveRow> objective_rows() {
-  static constexpr std::array<ObjectiveRow, 4> kRows = {{{"weighted", Objective::weighted},
-                                                         {"worst", Objective::worst},
-                                                         {"p95", Objective::p95},
-                                                         {"cost", Objective::cost}}};
-  return kRows;
-}
-
-double Goal::value(const Cost& cost) const {
-  if (objective != Objective::cost) return cost.seconds;
-  return (cost.requests.requests + cost.requests.index_reads) * price_per_request +
-         cost.requests.bytes * price_per_byte;
-}
-
-double Goal::combine(std::span<const double> values, std::span<const AccessPattern> patterns) const {
-  if (objective == Objective::worst) return *std::max_element(values.begin(), values.end());
-  if (objective != Objective::p95) {
-    double sum = 0;
-    for (std::size_t p = 0; p < values.size(); ++p) sum += patterns[p].weight * values[p];
-    return sum;
-  }
-  double all = 0;
-  for (const auto& pattern : patterns) all += pattern.weight;
-  // The least value that accesses of 95 % of the weight do not pass.
-  double best = std::numeric_limits<double>::infinity();
-  for (const double value : values) {
-    double below = 0;
-    for (std::size_t p = 0; p < values.size(); ++p) below += values[p] <= value ? patterns[p].weight : 0.0;
-    if (below >= 0.95 * all * (1 - 1e-12)) best = std::min(best, value);
-  }
-  return best;
-}
-
-std::uint64_t least_chunk_bytes(const SearchLimits& limits, double array_bytes) {
-  constexpr double kManyChunks = 100e3;
-  constexpr double kPage = 4 * 1024;
-  constexpr double kEnough = 64 * 1024;
-  const auto automatic = static_cast<std::uint64_t>(std::clamp(array_bytes / kManyChunks, kPage, kEnough));
-  return std::min(limits.min_chunk_bytes.value_or(automatic), limits.max_chunk_bytes);
-}
-
-std::vector<Index> axis_lattice(Index length, std::span<const Index> extents) {
-  std::vector<Index> keep = {1, length};
-  for (const Index extent : extents) keep.push_back(extent);
-  for (Index power = 2; power < length && power > 0; power *= 2) keep.push_back(power);
-  std::vector<Index> values = keep;
-  // ceil(length / k): every value once, jumping over the k that give the same, and over what thinning would drop.
-  for (Index k = 1; k <= length;) {
-    const Index value = ceil_div(length, k);
-    values.push_back(value);
-    if (value == 1) break;
-    const Index next_distinct = (length - 1) / (value - 1) + 1;
-    k = std::max(next_distinct, static_cast<Index>(std::ceil(static_cast<double>(k) * 1.002)));
-  }
-  std::sort(values.begin(), values.end());
-  values.erase(std::unique(values.begin(), values.end()), values.end());
-  return thin(values, kFinestRatio, keep);
-}
 
 SearchResult search_chunks(const StoredArray& array, const std::vector<bool>& unlimited,
                            std::span<const AccessPattern> patterns, const Device& device, const SearchLimits& limits,

@@ -30,7 +30,7 @@ std::string cost_text(const AdviseReport& report, const AdviseReport::Variable& 
   const Cost& cost = layout.costs[p];
   const Requests& r = cost.requests;
   const CostTerms& t = cost.terms;
-  const DecodeCost decode = decode_cost(variable.meta.codecs);
+  const DecodeCost decode = decode_cost(layout.chunk ? layout.codecs : CodecSpecs{});
   std::string chunk = "contiguous";
   if (layout.chunk) chunk = fmt::format("{}", fmt::join(layout.chunk->begin(), layout.chunk->end(), "x"));
   std::string text = fmt::format("{}, {} ({}):\n", variable.patterns[p].name, layout.name, chunk);
@@ -66,6 +66,40 @@ std::string cost_text(const AdviseReport& report, const AdviseReport::Variable& 
   return text;
 }
 
+/// Sizes, memory and the search with their numbers.
+std::string size_text(const AdviseReport::Variable& variable, const AdviseReport::Layout& layout) {
+  const double data_bytes = layout.size_bytes - layout.padding_bytes - layout.index_bytes;
+  std::string text =
+      fmt::format("size, {}: {} = {} of data + {} of padding + {} of index", layout.name, bytes_text(layout.size_bytes),
+                  bytes_text(data_bytes), bytes_text(layout.padding_bytes), bytes_text(layout.index_bytes));
+  if (layout.size_is_sampled)
+    text += fmt::format(", between {} and {}", bytes_text(layout.size_low_bytes), bytes_text(layout.size_high_bytes));
+  text += "\n";
+  if (layout.chunk)
+    text += fmt::format("client, {}: {} held while reading\n", layout.name, bytes_text(layout.client_bytes));
+  if (layout.n_objects > 1) text += fmt::format("objects, {}: {}\n", layout.name, count_text(layout.n_objects));
+  if (layout.kind == AdviseReport::Layout::Kind::recommended) {
+    text += layout.proven ? "search: nothing in the lattice of chunk lengths is better by more than 1 %\n"
+                          : "search: the best found; the lattice was too large to rule out better ones\n";
+    if (variable.rewrite) {
+      const auto& rewrite = *variable.rewrite;
+      text += fmt::format("rewrite: {} = the greater of the device's and {} cores' time; the source is read {} times\n",
+                          format_seconds(rewrite.seconds), rewrite.n_threads, count_text(rewrite.passes));
+      if (rewrite.pays_after > 0)
+        text += fmt::format("pays after: {} / seconds gained by all accesses x weight of {} = {}\n",
+                            format_seconds(rewrite.seconds), variable.patterns[rewrite.pattern].name,
+                            count_text(rewrite.pays_after));
+    }
+  }
+  std::string wrapped;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const auto end = text.find('\n', begin);
+    wrapped += wrap(text.substr(begin, end - begin), 2);
+    begin = end + 1;
+  }
+  return wrapped;
+}
+
 }  // namespace
 
 std::string explain_text(const AdviseReport& report, const AdviseReport::Variable& variable) {
@@ -73,6 +107,7 @@ std::string explain_text(const AdviseReport& report, const AdviseReport::Variabl
   for (const auto& layout : variable.layouts) {
     if (layout.kind == AdviseReport::Layout::Kind::policy) continue;
     for (std::size_t p = 0; p < variable.patterns.size(); ++p) text += cost_text(report, variable, layout, p);
+    text += size_text(variable, layout);
   }
   return text;
 }

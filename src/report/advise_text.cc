@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/sizes.h"
-#include "report/advise_report.h"
+#include "report/advise_words.h"
 #include "report/text_table.h"
 
 namespace chunkwise {
@@ -14,56 +14,12 @@ namespace {
 using Layout = AdviseReport::Layout;
 using Variable = AdviseReport::Variable;
 
-constexpr std::size_t kMostSpecs = 8;
 constexpr std::size_t kMostSkipped = 6;
-
-std::string bytes_text(double bytes) {
-  return format_bytes(bytes < 1.8e19 ? static_cast<std::uint64_t>(std::llround(bytes)) : UINT64_MAX);
-}
-
-/// Three figures: "167 ms", "1.23 s", "4.0 min".
-std::string brief_seconds(double seconds) {
-  const auto figures = [](double value, const char* unit) {
-    return fmt::format("{:.{}f} {}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, unit);
-  };
-  if (seconds < 0.9995) return figures(seconds * 1e3, "ms");
-  if (seconds < 119.5) return figures(seconds, "s");
-  if (seconds < 119.5 * 60) return figures(seconds / 60, "min");
-  if (seconds < 95.5 * 3600) return figures(seconds / 3600, "h");
-  return figures(seconds / 86400, "d");
-}
-
-/// format_bytes() with three figures at most.
-std::string brief_bytes(double bytes) {
-  std::string text = bytes_text(bytes);
-  const auto dot = text.find('.');
-  if (dot != std::string::npos && dot >= 3) text.erase(dot, 2);
-  return text;
-}
-
-std::string compact(const Shape& shape) {
-  return fmt::format("{}", fmt::join(shape.begin(), shape.end(), "x"));
-}
-
-std::string chunk_text(const std::optional<Shape>& chunk) {
-  return chunk ? compact(*chunk) : "contiguous";
-}
-
-double decoded_bytes(const Shape& shape, std::size_t element_bytes) {
-  double bytes = static_cast<double>(element_bytes);
-  for (const Index length : shape) bytes *= static_cast<double>(length);
-  return bytes;
-}
-
-/// 6711 -> "6711", 24.3 -> "24", 1.32 -> "1.3".
-std::string ratio_text(double ratio) {
-  return ratio < 9.95 ? fmt::format("{:.1f}", ratio) : fmt::format("{:.0f}", ratio);
-}
-
-/// "2", "1.35".
-std::string error_text(const Device& device) {
-  return fmt::format("{:.3g}", device.error_factor.value);
-}
+/// From so many tables on they show only the fastest policies; from the second number on there is one row for each.
+constexpr std::size_t kFullTables = 2;
+constexpr std::size_t kTables = 6;
+constexpr std::size_t kFastPolicies = 5;
+constexpr std::size_t kMostGroups = 40;
 
 double worst_to_best(const Layout& layout) {
   double low = std::numeric_limits<double>::infinity();
@@ -128,13 +84,13 @@ std::string head_text(const Group& g) {
     dims += fmt::format("{}{}{}{}", axis == 0 ? "" : ", ", name, name.empty() ? "" : " ", meta.shape[axis]);
   }
   std::string text = variable.exists ? names + "  " : std::string();
-  text += fmt::format("{} ({})  {}", meta.dtype.name(), dims, bytes_text(decoded_bytes(meta.shape, meta.dtype.bytes)));
+  text += fmt::format("{} ({})  {}", meta.dtype.name(), dims, bytes_words(decoded_bytes(meta.shape, meta.dtype.bytes)));
   if (!variable.exists) return text;
   text += fmt::format(", stored {}{}", meta.count_is_estimate ? "about " : "", format_bytes(meta.stored_bytes));
   if (meta.storage == Storage::chunked) {
     text += fmt::format(", {} chunk{} of {}", format_count(variable.n_chunks), variable.n_chunks == 1 ? "" : "s",
-                        compact(meta.chunk));
-    if (!meta.shards.empty()) text += fmt::format(" in shards of {}", compact(meta.unit()));
+                        chunk_words(meta.chunk));
+    if (!meta.shards.empty()) text += fmt::format(" in shards of {}", chunk_words(meta.unit()));
   } else {
     text += meta.storage == Storage::compact    ? ", compact"
             : meta.storage == Storage::virtual_ ? ", virtual"
@@ -151,14 +107,23 @@ struct Rows {
   std::string also;
 };
 
-Rows merge_rows(const Variable& variable) {
+/// With the fastest `n_policies` only: of a policy that is left out, or is as another, the name is told.
+Rows merge_rows(const Variable& variable, std::size_t n_policies) {
   Rows rows;
+  std::size_t n_shown = 0;
+  std::size_t n_left_out = 0;
   std::vector<std::pair<const Layout*, std::string>> others;  // a row and the further policies it stands for
   for (const auto& layout : variable.layouts) {
     const auto same = std::find_if(rows.layouts.begin(), rows.layouts.end(), [&](const Layout* row) {
       return row->kind == Layout::Kind::policy && layout.kind == Layout::Kind::policy && row->chunk == layout.chunk;
     });
     if (same == rows.layouts.end()) {
+      const bool is_policy = layout.kind == Layout::Kind::policy;
+      if (is_policy && n_shown >= n_policies) {
+        ++n_left_out;
+        continue;
+      }
+      n_shown += is_policy ? 1 : 0;
       rows.layouts.push_back(&layout);
       continue;
     }
@@ -169,32 +134,33 @@ Rows merge_rows(const Variable& variable) {
       entry->second += ", " + layout.name;
     }
   }
+  if (n_left_out > 0) rows.also = fmt::format("And {} slower policies (--top 99 shows them)\n", n_left_out);
   for (const auto& [row, names] : others) rows.also += wrap(fmt::format("As {}: {}", row->name, names), 2);
   return rows;
 }
 
-std::string table_text(const Variable& variable) {
+std::string table_text(const Variable& variable, std::size_t n_policies) {
   const std::size_t n_patterns = variable.patterns.size();
-  const Rows rows = merge_rows(variable);
+  const Rows rows = merge_rows(variable, n_policies);
   const auto fixed = [&] {
     TextColumn name{"layout", false, 0, {}};
     TextColumn chunks{"chunks", false, 0, {}};
     for (const Layout* layout : rows.layouts) {
       name.cells.push_back(layout->name);
-      chunks.cells.push_back(chunk_text(layout->chunk));
+      chunks.cells.push_back(chunk_words(layout->chunk));
     }
     return std::vector<TextColumn>{name, chunks};
   };
   std::vector<TextColumn> columns = fixed();
-  TextColumn chunk_size{"chunk", true, 1, {}};
-  TextColumn weighted{"weighted", true, 0, {}};
-  TextColumn ratio{"ratio", true, 2, {}};
+  TextColumn chunk_size{"chunk", true, 3, {}};
+  TextColumn weighted{"weighted", true, 2, {}};
+  TextColumn ratio{"worst/best", true, 1, {}};
   TextColumn size{"size", true, 0, {}};
   for (const Layout* layout : rows.layouts) {
     chunk_size.cells.push_back(layout->chunk ? brief_bytes(decoded_bytes(*layout->chunk, variable.meta.dtype.bytes))
                                              : "-");
     weighted.cells.push_back(brief_seconds(layout->weighted_s));
-    ratio.cells.push_back(ratio_text(worst_to_best(*layout)));
+    ratio.cells.push_back(ratio_words(worst_to_best(*layout)));
     size.cells.push_back(brief_bytes(layout->size_bytes));
   }
   const auto pattern_column = [&](std::size_t p) {
@@ -219,120 +185,59 @@ std::string table_text(const Variable& variable) {
   return text + rows.also;
 }
 
-double gain_of(const Layout& now, const Layout& pick) {
-  return pick.objective > 0 ? now.objective / pick.objective : 1;
-}
-
-/// True if the gain is beyond what the model can tell.
-bool pays(const Variable& variable, const Device& device) {
-  const Layout* now = variable.find(Layout::Kind::current);
-  const Layout* pick = variable.find(Layout::Kind::recommended);
-  return now != nullptr && now->chunk != pick->chunk && gain_of(*now, *pick) > device.error_factor;
-}
-
-/// The pattern that takes most of a layout's weighted time.
-std::size_t heaviest(const Variable& variable, const Layout& layout) {
-  std::size_t heaviest = 0;
-  const auto share = [&](std::size_t p) { return variable.patterns[p].weight * layout.costs[p].seconds; };
-  for (std::size_t p = 1; p < layout.costs.size(); ++p) {
-    if (share(p) > share(heaviest)) heaviest = p;
-  }
-  return heaviest;
-}
-
-std::string verdict_text(const AdviseReport& report, const Variable& variable) {
+/// What the sizes are from.
+std::string sample_text(const Variable& variable) {
+  if (!variable.sample) return {};
+  const auto& sample = *variable.sample;
+  if (sample.n_boxes == 0) return wrap(fmt::format("  sizes as compressed now: {}", sample.why_not), 4);
   const Layout& pick = *variable.find(Layout::Kind::recommended);
-  const Layout* now = variable.find(Layout::Kind::current);
-  const auto slowest = [&](const Layout& layout) {
-    const std::size_t p = heaviest(variable, layout);
-    return fmt::format("{} takes {}, {} of it {}", variable.patterns[p].name, brief_seconds(layout.costs[p].seconds),
-                       brief_seconds(layout.costs[p].terms.largest_s()), layout.costs[p].dominating());
+  std::string text = fmt::format("  sizes from {} of data in {} place{}, encoded again",
+                                 format_bytes(sample.decoded_bytes), sample.n_boxes, sample.n_boxes == 1 ? "" : "s");
+  if (pick.size_is_sampled) {
+    text += fmt::format(": recommended {} to {}", brief_bytes(pick.size_low_bytes), brief_bytes(pick.size_high_bytes));
+  }
+  return wrap(text, 4);
+}
+
+/// One row a group: too many for a table each.
+std::string summary_text(const std::vector<Group>& groups, const Device& device) {
+  TextColumn name{"variables", false, 0, {}};
+  TextColumn chunks{"chunks", false, 0, {}};
+  TextColumn now_s{"now", true, 0, {}};
+  TextColumn pick{"recommended", false, 0, {}};
+  TextColumn then_s{"then", true, 0, {}};
+  TextColumn size{"size", true, 1, {}};
+  TextColumn rewrite{"rewrite", true, 2, {}};
+  for (std::size_t i = 0; i < std::min(groups.size(), kMostGroups); ++i) {
+    const Variable& variable = *groups[i].variables.front();
+    const Layout* now = variable.find(Layout::Kind::current);
+    const Layout& best = *variable.find(Layout::Kind::recommended);
+    const bool leave = now != nullptr && !pays(variable, device);
+    const std::size_t n_more = groups[i].variables.size() - 1;
+    std::string path = variable.meta.path;
+    constexpr std::size_t kLongest = 24;
+    if (path.size() > kLongest) path = fmt::format("..{}", std::string_view(path).substr(path.size() - kLongest + 2));
+    name.cells.push_back(path + (n_more == 0 ? "" : fmt::format(" +{}", n_more)));
+    chunks.cells.push_back(now == nullptr ? "-" : chunk_words(now->chunk));
+    now_s.cells.push_back(now == nullptr ? "-" : brief_seconds(now->weighted_s));
+    pick.cells.push_back(leave ? "leave it" : chunk_words(best.chunk));
+    then_s.cells.push_back(leave ? "" : brief_seconds(best.weighted_s));
+    size.cells.push_back(brief_bytes(leave ? now->size_bytes : best.size_bytes));
+    rewrite.cells.push_back(leave || !variable.rewrite ? "" : brief_seconds(variable.rewrite->seconds));
+  }
+  std::string text = format_table({name, chunks, now_s, pick, then_s, size, rewrite});
+  if (groups.size() > kMostGroups) text += fmt::format("And {} more (--json has them)\n", groups.size() - kMostGroups);
+  return text + "Of the one that gains most:\n";
+}
+
+const Group& most_gained(const std::vector<Group>& groups) {
+  const auto gain_s = [](const Group& g) {
+    const Layout* now = g.variables.front()->find(Layout::Kind::current);
+    const Layout& best = *g.variables.front()->find(Layout::Kind::recommended);
+    return now == nullptr ? 0.0 : (now->weighted_s - best.weighted_s) * static_cast<double>(g.variables.size());
   };
-  if (now == nullptr) return fmt::format("With {}, {}.", chunk_text(pick.chunk), slowest(pick));
-  std::string text = fmt::format("Now {}. ", slowest(*now));
-  const double gain = gain_of(*now, pick);
-  const char* better = report.objective == "cost" ? "cheaper" : "faster";
-  if (now->chunk == pick.chunk) {
-    text += "No better layout was found: leave it as it is.";
-  } else if (!pays(variable, report.device)) {
-    text +=
-        fmt::format("Recommended is {} times {}, less than the model can be wrong (a factor of {}): leave it as it is.",
-                    ratio_text(gain), better, error_text(report.device));
-  } else {
-    text += fmt::format("Recommended is {} times {}: {}.", ratio_text(gain), better, slowest(pick));
-  }
-  return text;
-}
-
-/// "time/516,y/20,x/25"; axis numbers where a name would not survive the command line.
-std::string lengths_spec(const Shape& box, const Variable& variable) {
-  std::string lengths;
-  for (int axis = 0; axis < box.rank(); ++axis) {
-    std::string label = variable.axes.label(axis);
-    if (label.find_first_of(",/:=@") != std::string::npos) label = std::to_string(axis);
-    lengths += fmt::format("{}{}/{}", axis == 0 ? "" : ",", label, box[axis]);
-  }
-  return lengths;
-}
-
-/// "T:", or nothing where there is no variable. The last part of the path names it, unless another has the same.
-std::string variable_spec(const Variable& variable, const std::vector<Variable>& all) {
-  if (!variable.exists) return {};
-  const auto last_part = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
-  const std::string name = last_part(variable.meta.path);
-  const auto n_same =
-      std::count_if(all.begin(), all.end(), [&](const Variable& other) { return last_part(other.meta.path) == name; });
-  return (n_same > 1 ? variable.meta.path : name) + ":";
-}
-
-/// "air.nc" -> "air-fast.nc".
-std::string fast_name(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  const auto slash = path.rfind('/');
-  const auto dot = path.rfind('.');
-  const bool has_suffix = dot != std::string::npos && (slash == std::string::npos || dot > slash + 1) && dot > 0;
-  return has_suffix ? path.substr(0, dot) + "-fast" + path.substr(dot) : path + "-fast";
-}
-
-std::string command_text(const AdviseReport& report) {
-  std::vector<const Variable*> worth;
-  for (const auto& variable : report.variables) {
-    if (pays(variable, report.device) && variable.find(Layout::Kind::recommended)->chunk) worth.push_back(&variable);
-  }
-  if (worth.empty()) return {};
-  const std::string start = fmt::format("  rechunk {} {}", shell_word(report.file), shell_word(fast_name(report.file)));
-  std::vector<std::string> specs;
-  std::string more;
-  if (worth.size() > kMostSpecs && report.is_default && !report.is_directory) {
-    specs.push_back("-c auto");
-  } else {
-    std::size_t n_shown = 0;
-    for (const Variable* variable : worth) {
-      if (specs.size() >= kMostSpecs) {
-        more =
-            fmt::format("  ({} more variables: \"recommended\" in --json has their chunks)\n", worth.size() - n_shown);
-        break;
-      }
-      ++n_shown;
-      const Layout& pick = *variable->find(Layout::Kind::recommended);
-      const std::string name = variable_spec(*variable, report.variables);
-      specs.push_back(fmt::format("-c {}", shell_word(name + lengths_spec(*pick.chunk, *variable))));
-      if (variable->meta.shards.empty()) continue;
-      const std::string lengths = pick.shard ? lengths_spec(*pick.shard, *variable) : "none";
-      specs.push_back(fmt::format("--shards {}", shell_word(name + lengths)));
-    }
-  }
-  std::string text = start;
-  std::size_t column = start.size();
-  for (const auto& spec : specs) {
-    if (column + 1 + spec.size() > kTextColumns - 2) {
-      text += " \\\n     ";
-      column = 5;
-    }
-    text += " " + spec;
-    column += 1 + spec.size();
-  }
-  return "To rewrite:\n" + text + "\n" + more;
+  return *std::max_element(groups.begin(), groups.end(),
+                           [&](const Group& a, const Group& b) { return gain_s(a) < gain_s(b); });
 }
 
 }  // namespace
@@ -347,7 +252,7 @@ double AdviseReport::worst_gain() const {
   double worst = 1;
   for (const auto& variable : variables) {
     const Layout* now = variable.find(Layout::Kind::current);
-    if (now != nullptr) worst = std::max(worst, gain_of(*now, *variable.find(Layout::Kind::recommended)));
+    if (now != nullptr) worst = std::max(worst, gain_over(*now, *variable.find(Layout::Kind::recommended)));
   }
   return worst;
 }
@@ -355,7 +260,7 @@ double AdviseReport::worst_gain() const {
 std::string AdviseReport::worst_variable() const {
   for (const auto& variable : variables) {
     const Layout* now = variable.find(Layout::Kind::current);
-    if (now != nullptr && gain_of(*now, *variable.find(Layout::Kind::recommended)) >= worst_gain()) {
+    if (now != nullptr && gain_over(*now, *variable.find(Layout::Kind::recommended)) >= worst_gain()) {
       return variable.meta.path;
     }
   }
@@ -369,7 +274,7 @@ std::string advise_text(const AdviseReport& report, bool explain) {
   const std::string origin =
       device.calibrated.empty() ? "typical values, not calibrated" : fmt::format("calibrated {}", device.calibrated);
   text += wrap(fmt::format("device {}: {}, {}: right within a factor of {}", device.name, device.summary, origin,
-                           error_text(device)),
+                           fmt::format("{:.3g}", device.error_factor.value)),
                2);
   if (report.log) {
     const auto& log = *report.log;
@@ -380,20 +285,38 @@ std::string advise_text(const AdviseReport& report, bool explain) {
                  2);
   }
   if (report.objective != "weighted") text += fmt::format("objective: {}\n", report.objective);
-  text += "size: on disk; ratio: slowest access over fastest\n";
-  for (const auto& g : group(report.variables)) {
+  if (!report.to.empty() && report.to != report.format && !report.file.empty()) {
+    text +=
+        fmt::format("advised for {}{}\n", report.to,
+                    report.n_losses == 0 ? "" : ", which cannot keep all of the file: rechunk --dry-run lists what");
+  }
+  if (report.max_objects)
+    text += fmt::format("at most {} objects for each array\n", count_words(static_cast<double>(*report.max_objects)));
+  if (report.max_client_bytes)
+    text += fmt::format("at most {} of chunks in a client\n", format_bytes(*report.max_client_bytes));
+  const auto groups = group(report.variables);
+  const bool summary = groups.size() > kTables;
+  text += "size: on disk, with padding and index; worst/best: slowest access over fastest\n";
+  if (summary) text.append("\n").append(summary_text(groups, report.device));
+  for (const auto& g : groups) {
+    // A page is enough: where there are many, the one that gains most stands for all.
+    if (summary && &g != &most_gained(groups)) continue;
     const Variable& variable = *g.variables.front();
     text.append("\n").append(wrap(head_text(g), 4));
     for (const auto& pattern : variable.patterns) {
       text += wrap(fmt::format("  {} x{}: {}", pattern.name, pattern.weight, describe(pattern, variable.axes)), 6);
     }
     for (const auto& note : variable.notes) text.append(wrap(fmt::format("  {}", note), 4));
-    text.append("\n").append(table_text(variable)).append(wrap(verdict_text(report, variable), 0));
+    text += sample_text(variable);
+    const bool all = report.shows_all_policies || groups.size() <= kFullTables;
+    text.append("\n")
+        .append(table_text(variable, all ? SIZE_MAX : kFastPolicies))
+        .append(verdict_text(report, variable));
     if (explain) text.append("\n").append(explain_text(report, variable));
   }
   if (report.variables.empty()) text += "\nNo variable of two or more dimensions to advise on.\n";
   const std::string command = command_text(report);
-  if (!command.empty()) text += "\n" + command;
+  if (!command.empty()) text.append("\n").append(command);
   if (!report.skipped.empty()) {
     std::string list;
     for (std::size_t i = 0; i < std::min(kMostSkipped, report.skipped.size()); ++i) {

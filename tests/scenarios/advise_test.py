@@ -207,5 +207,137 @@ def test_check_option(t):
         t.chunkadvise(src, "/g/v", "-a", "one=0/1", "--check")
 
 
+def test_refusals_name_what_would_be_right(t):
+    path = make_h5(t / "a.h5")
+    array = ("--shape", "1000,200,300", "--dims", "time,lat,lon")
+    for arguments, says in (
+            ((*array, "-a", "x=tine/1"), ("tine", "time", "lat", "lon")),
+            ((path, "/g/v", "-a", "x=depth/1"), ("depth", "0", "1", "2")),
+            ((*array, "-a", "x=time/1001"), ("1001", "1000")),
+            ((*array, "-a", "x=time/0"), ("time/0",)),
+            ((*array, "-a", "x="), ("dim/N",)),
+            ((*array, "-a", ""), ("access",)),
+            ((*array, "-a", "sections"), ("sections", "time-series", "map", "profile", "full")),
+            ((*array, "--device", "flopy"), ("flopy", "hdd", "ssd", "nvme", "lustre", "s3")),
+            ((*array, "--objective", "best"), ("best", "weighted", "worst", "p95", "cost")),
+            ((*array, "--policy", "new4"), ("new4", "nc4")),
+            ((*array, "--to", "zarr4"), ("zarr4", "zarr2")),
+            ((*array, "--to", "nc3"), ("no chunks", "nc4")),
+            ((path, "--objects", "5"), ("objects", "--to zarr3")),
+            ((*array, "--codec-candidates", "zstd"), ("without a file",)),
+            ((path, "--codec-candidates", "zsdt:3"), ("zsdt", "zstd")),
+            ((path, "--codec-candidates", "shuffle"), ("compressor",)),
+            ((path, "--codec-candidates", "zstd", "--sample", "0"), ("--sample",)),
+            ((*array, "--sample", "1MiB"), ("--sample",)),
+            ((*array, "--objects", "many"), ("many",))):
+        t.chunkadvise(*arguments, code=2, says=says)
+    t.chunkadvise(*array, "--memory", "2", code=7, says=("client memory", "--memory"))
+
+
+def test_limits_hold(t):
+    array = ("--shape", "20000,300,400", "--dims", "time,y,x", "--json")
+    def recommended(*more):
+        return layouts(t.chunkadvise(*array, *more).document()["variables"][0])["recommended"]
+    free = recommended("--to", "zarr2")
+    chunks = int(np.prod([-(-n // c) for n, c in zip((20000, 300, 400), free["chunks"])]))
+    t.equal("objects of chunks without shards", chunks, free["objects"])
+    few = recommended("--to", "zarr2", "--objects", "1000")
+    t.check(few["objects"] <= 1000 and few["shards"] is None, "%s objects, shards %s" % (few["objects"], few["shards"]))
+    sharded = recommended("--to", "zarr3", "--objects", "100")
+    t.check(sharded["shards"], "no shards for 100 objects")
+    t.equal("objects", int(np.prod([-(-n // s) for n, s in zip((20000, 300, 400), sharded["shards"])])), sharded["objects"])
+    t.check(sharded["objects"] <= 100, "%s objects" % sharded["objects"])
+    t.check(all(s % c == 0 for s, c in zip(sharded["shards"], sharded["chunks"])), "shards cut chunks: %s" % sharded)
+    t.equal("index of the shards", sharded["objects"] * (16 * int(np.prod(sharded["shards"])) //
+                                                         int(np.prod(sharded["chunks"])) + 4), sharded["index_bytes"])
+    small = recommended("--device", "nvme", "--memory", "256KiB")
+    t.check(small["client_bytes"] <= 256 * 1024, "%s held by the client" % small["client_bytes"])
+
+
+def test_sizes_from_samples(t):
+    """What rechunk then writes is inside the interval, or nearly."""
+    generator = np.random.default_rng(1)
+    time, y, x = np.meshgrid(np.arange(600), np.arange(40), np.arange(60), indexing="ij")
+    data = (1000 * np.sin(time / 30 + y / 9) + 300 * np.cos(x / 11) + generator.normal(0, 3, time.shape)).astype("i2")
+    with h5py.File(t / "a.h5", "w") as file:
+        file.create_dataset("v", data=data, chunks=(1, 40, 60), compression="gzip", compression_opts=4, shuffle=True)
+    variable = t.chunkadvise(t / "a.h5", "--json").document()["variables"][0]
+    found = layouts(variable)["recommended"]
+    t.check(variable["sample"]["boxes"] > 0 and found["size_is_sampled"], "nothing was sampled: %s" % variable["sample"])
+    t.rechunk(t / "a.h5", t / "b.h5", "-c", "v:" + ",".join(map(str, found["chunks"])))
+    with h5py.File(t / "b.h5") as file:
+        size = file["v"].id.get_storage_size()
+    low, high = (found[name] - found["index_bytes"] for name in ("size_low_bytes", "size_high_bytes"))
+    t.check(low * 0.95 <= size <= high * 1.05, "%d bytes, predicted %d to %d" % (size, low, high))
+    # Other codecs, and without any look.
+    best = t.chunkadvise(t / "a.h5", "--codec-candidates", "zstd:3,shuffle,zstd:3,none", "--device", "nvme", "--json").document()
+    codecs = layouts(best["variables"][0])["recommended"]["codecs"]
+    t.check(codecs in (["shuffle", "deflate:4"], ["zstd:3"], ["shuffle", "zstd:3"], []), "codecs %s" % codecs)
+    if codecs != ["shuffle", "deflate:4"]:
+        t.check(best["command"] is None or "--codec" in best["command"], "the command has no codecs: %s" % best["command"])
+    blind = t.chunkadvise(t / "a.h5", "--sample", "0", "--json").document()["variables"][0]
+    t.check(blind["sample"] is None and not layouts(blind)["recommended"]["size_is_sampled"], "sampled in spite of 0")
+
+
+def test_rewrite_and_copies(t):
+    with h5py.File(t / "a.h5", "w") as file:
+        file.create_dataset("v", shape=(4000, 100, 100), dtype="f4", chunks=(1, 100, 100), fillvalue=0)[...] = 1
+    document = t.chunkadvise(t / "a.h5", "--json").document()
+    variable = document["variables"][0]
+    t.equal("leave", False, variable["leave"])
+    rewrite = variable["rewrite"]
+    t.check(rewrite["seconds"] > 0 and rewrite["pays_after"] >= 1, "rewrite %s" % rewrite)
+    found = layouts(variable)
+    gain = sum(p["weight"] * (a["seconds"] - b["seconds"]) for p, a, b in
+               zip(variable["patterns"], found["current"]["costs"], found["recommended"]["costs"]))
+    weight = {p["name"]: p["weight"] for p in variable["patterns"]}[rewrite["pattern"]]
+    t.equal("reads after which it pays", int(np.ceil(rewrite["seconds"] / gain * weight)), rewrite["pays_after"])
+    t.check(variable["try_first"], "nothing to try first")
+    # The command does what it says.
+    words = document["command"].split()
+    t.equal("the command", ["rechunk", str(t / "a.h5"), str(t / "a-fast.h5")], words[:3])
+    t.rechunk(*words[1:])
+    with h5py.File(t / "a-fast.h5") as file:
+        t.equal("chunks", tuple(found["recommended"]["chunks"]), file["v"].chunks)
+    # Series and maps of a long array: two copies are far better than one.
+    array = ("--shape", "100000,500,500", "--dims", "time,y,x", "--device", "hdd", "--json")
+    copies = t.chunkadvise(*array).document()["variables"][0]["copies"]
+    if t.check(copies, "no copies for series and maps of 100 GB"):
+        t.equal("copies", {0, 1}, set(copies["copy_of"].values()))
+        t.equal("size of both", sum(entry["size_bytes"] for entry in copies["layouts"]), copies["size_bytes"])
+    front = t.chunkadvise(*array).document()["variables"][0]["front"]
+    figures = [(e["objective"], e["size_bytes"], e["client_bytes"]) for e in front]
+    t.check(front and not any(all(x <= y for x, y in zip(a, b)) and a != b for a in figures for b in figures
+                              if all(x * 1.01 < y for x, y in zip(a, b))), "the front is none: %s" % figures)
+
+
+def test_rechunk_auto_takes_the_same_advice(t):
+    """Random arrays in files and stores: -c auto makes the chunks that chunkadvise recommends."""
+    generator = np.random.default_rng(5)
+    wrong = []
+    for number in range(12):
+        rank = int(generator.integers(2, 5))
+        shape = tuple(int(10 ** generator.uniform(0.3, 5.2 / rank)) for _ in range(rank))
+        chunks = tuple(int(generator.integers(1, n + 1)) for n in shape)
+        dtype = ("f4", "i2", "f8")[number % 3]
+        data = np.zeros(shape, dtype) + 1
+        path = t / ("a%d%s" % (number, (".h5", ".zarr2", ".zarr3")[number % 3]))
+        if number % 3 == 0:
+            with h5py.File(path, "w") as file:
+                file.create_dataset("v", data=data, chunks=chunks)
+        else:
+            group = zarr.open_group(str(path), mode="w", zarr_format=2 if number % 3 == 1 else 3)
+            group.create_array("v", data=data, chunks=chunks)
+        advice = t.chunkadvise(path, "--json").document()["variables"]
+        if not advice:
+            continue
+        plan = t.rechunk(path, t / ("b%d%s" % (number, path.suffix)), "-c", "auto", "--dry-run", "--json").document()
+        want = layouts(advice[0])["recommended"]["chunks"]
+        got = next(v for v in plan["variables"] if v["path"] == "/v")["to"]["chunks"]
+        if got != want and want is not None:
+            wrong.append("%s %s: %s, advised %s" % (path.suffix, shape, got, want))
+    t.none("chunks that differ from the advice", wrong)
+
+
 if __name__ == "__main__":
     harness.main(globals())

@@ -121,16 +121,16 @@ TEST_CASE("requests that contradict themselves are usage errors") {
 
 TEST_CASE("the chunk for -c auto fits the array and differs from a poor one") {
   auto meta = stored_map_by_map();
-  const auto chunk = recommended_chunk(meta);
+  const auto chunk = recommended_chunk(meta, false);
   REQUIRE(chunk.rank() == 3);
   CHECK(chunk[0] > 1);
   for (int axis = 0; axis < 3; ++axis) CHECK((chunk[axis] >= 1 && chunk[axis] <= meta.shape[axis]));
 
   meta.storage = Storage::contiguous;
-  CHECK(recommended_chunk(meta).rank() == 3);
+  CHECK(recommended_chunk(meta, false).rank() == 3);
   meta.shape = {0, 100, 120};
   meta.storage = Storage::chunked;
-  CHECK(recommended_chunk(meta) == meta.chunk);
+  CHECK(recommended_chunk(meta, false) == meta.chunk);
 }
 
 TEST_CASE("arrays of any number type and many axes are advised in time") {
