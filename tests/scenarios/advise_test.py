@@ -281,7 +281,7 @@ def test_sizes_from_samples(t):
 
 def test_rewrite_and_copies(t):
     with h5py.File(t / "a.h5", "w") as file:
-        file.create_dataset("v", shape=(4000, 100, 100), dtype="f4", chunks=(1, 100, 100), fillvalue=0)[...] = 1
+        file.create_dataset("v", shape=(2000, 60, 60), dtype="f4", chunks=(1, 60, 60), fillvalue=0)[...] = 1
     document = t.chunkadvise(t / "a.h5", "--json").document()
     variable = document["variables"][0]
     t.equal("leave", False, variable["leave"])

@@ -209,3 +209,25 @@ TEST_CASE("rules that weigh accesses find the best by trying all") {
   CHECK(double(one[1]) / double(one[2]) == Approx(2).epsilon(0.02));
   CHECK(find_policy("tiledb").chunk(input) == Shape{33, 17, 29});  // 33x17x9 are 20 KB
 }
+
+TEST_CASE("NCO chooses which variables to chunk, and how") {
+  PolicyInput fixed{{40, 60}, {false, false}, 4};
+  PolicyInput growing{{12, 40, 60}, {true, false, false}, 4};
+  growing.stored = Shape{3, 10, 20};
+  CHECK(find_policy("nco-g3d+scl:10").chunk(fixed) == Shape{40, 60});  // left contiguous
+  CHECK(find_policy("nco-g2d+scl:40").chunk(fixed) == Shape{10, 10});  // 40 bytes are ten elements
+  CHECK(find_policy("nco-l2d+scl:40").chunk(fixed) == Shape{10, 10});
+  CHECK(find_policy("nco-xst+scl:40").chunk(fixed) == Shape{40, 60});
+  fixed.stored = Shape{10, 20};
+  CHECK(find_policy("nco-xst+scl:40").chunk(fixed) == Shape{10, 10});
+  CHECK(find_policy("nco-xst+xst").chunk(fixed) == Shape{10, 20});
+  CHECK(find_policy("nco-map-xst").chunk(growing) == Shape{3, 10, 20});
+  // What grows is chunked whatever the policy; without a map it is one record.
+  for (const auto* name : {"nco-all", "nco-g2d", "nco-g3d", "nco-l2d", "nco-xst", "nco-uck", "nco-r1d"}) {
+    INFO(name);
+    CHECK(find_policy(name).chunk(growing) == Shape{1, 40, 60});
+    CHECK(find_policy(name).name == name);
+  }
+  CHECK_THROWS_AS(find_policy("nco-g3d+nothing"), Error);
+  CHECK_THROWS_AS(find_policy("nco-g3d:4KiB"), Error);
+}
