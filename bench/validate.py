@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Cold reads of one array in many layouts on this machine, beside what chunkadvise predicts.
 
-    python bench/validate.py DIR --bin build/release/bin [--mib 256] [--repeats 3] [--budget 150]
+    python bench/validate.py DIR --bin build/release/bin [--mib 1024] [--repeats 5] [--seconds 200]
 
-Needs h5py, numpy and zarr (tools/judges). Writes the layouts into DIR (about 20 times --mib), reads every pattern at
-random places with the page cache emptied (and checked with mincore) before each read, and writes DIR/table.csv, one row
-a layout and pattern and place. Then `chunkadvise calibrate DIR` makes a profile, without seeing any of these reads, and
-`chunkadvise predict` compares. Order is random; no measurement is left out.
+Needs h5py, numpy and zarr (tools/judges). Writes the layouts into DIR (about 20 times --mib) unless they are there, reads
+every pattern at random places with the page cache of the file emptied (and checked with mincore) before each read, and
+adds the reads to DIR/reads.csv. Order is random; no measurement is left out. After --seconds it stops; another run goes
+on. When each cell has --repeats reads, `chunkadvise calibrate` makes a profile, without seeing any of these reads, and
+`chunkadvise predict` compares it with the medians, which are in DIR/table.csv.
+
+Names of files and folders stay in the cache; only root can drop them.
 """
 
 import argparse
@@ -38,7 +41,7 @@ def drop(path):
             continue
         fd = os.open(file, os.O_RDONLY)
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-        if len(files) < 50:
+        if len(files) < 2000:
             with mmap.mmap(fd, size, prot=mmap.PROT_READ) as view:
                 n = -(-size // mmap.PAGESIZE)
                 flags = (ctypes.c_ubyte * n)()
@@ -71,27 +74,42 @@ def patterns(shape):
             "corner": (16, 16, 16), "slab": (t // 4, 24, 24)}
 
 
-def write(folder, data, name, store, order, chunk, codec):
+def field(shape):
+    """Smooth in time, with noise in its last bits, one slab after the other."""
+    generator = np.random.default_rng(1)
+    for t in range(0, shape[0], 512):
+        n = min(512, shape[0] - t)
+        smooth = 280 + 20 * np.sin(np.arange(t, t + n, dtype="f4") / 50)[:, None, None]
+        yield t, smooth + generator.normal(0, 1, (n, *shape[1:])).astype("f4").round(2)
+
+
+def sync(path):
+    for item in [p for p in path.rglob("*") if p.is_file()] if path.is_dir() else [path]:
+        fd = os.open(item, os.O_RDONLY)
+        os.fsync(fd)
+        os.close(fd)
+
+
+def write(folder, shape, name, store, order, chunk, codec):
+    """One layout, in row-major order of its chunks, under a name that says it is complete."""
     path = folder / (name + (".zarr" if store == "objects" else ".h5"))
     if path.exists():
         return path
+    data = np.empty(shape, "f4")
+    for t, slab in field(shape):
+        data[t:t + len(slab)] = slab
+    part = folder / ("part" + path.suffix)
+    shutil.rmtree(part, ignore_errors=True)
+    part.unlink(missing_ok=True)
     if store == "objects":
-        array = zarr.create_array(str(path), shape=data.shape, dtype=data.dtype, chunks=chunk, compressors=None,
-                                  zarr_format=2)
-        array[...] = data
-        for item in path.rglob("*"):
-            if item.is_file():
-                fd = os.open(item, os.O_RDONLY)
-                os.fsync(fd)
-                os.close(fd)
-        return path
-    with h5py.File(path, "w") as file:
-        options = {"compression": "gzip", "compression_opts": 1, "shuffle": True} if codec else {}
-        values = data.transpose(1, 2, 0) if order == "y x time" else data
-        file.create_dataset("v", data=np.ascontiguousarray(values), chunks=chunk, **options)
-    fd = os.open(path, os.O_RDONLY)
-    os.fsync(fd)
-    os.close(fd)
+        zarr.create_array(str(part), shape=shape, dtype="f4", chunks=chunk, compressors=None, zarr_format=2)[...] = data
+    else:
+        with h5py.File(part, "w") as file:
+            options = {"compression": "gzip", "compression_opts": 1, "shuffle": True} if codec else {}
+            values = data.transpose(1, 2, 0) if order == "y x time" else data
+            file.create_dataset("v", data=values, chunks=chunk, **options)
+    sync(part)
+    part.rename(path)
     return path
 
 
@@ -103,57 +121,78 @@ def read(path, store, order, start, count):
         return file["v"][(box[1], box[2], box[0]) if order == "y x time" else box]
 
 
+def name_of_row(row):
+    return tuple(row[k] for k in ("layout_name", "pattern"))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dir", type=Path)
     parser.add_argument("--bin", type=Path, required=True)
-    parser.add_argument("--mib", type=int, default=256)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--budget", type=float, default=150, help="seconds of reading at most")
-    parser.add_argument("--keep", action="store_true", help="keep the layouts; a run that finds them does not write them")
+    parser.add_argument("--mib", type=int, default=1024)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=200, help="of reading at most, then stop")
+    parser.add_argument("--write-only", action="store_true", help="write the layouts and stop")
+    parser.add_argument("--profile", type=Path, help="compare with this profile instead of calibrating")
     options = parser.parse_args()
     folder = options.dir
     folder.mkdir(parents=True, exist_ok=True)
     shape = (options.mib * 2**20 // 4 // (192 * 192), 192, 192)
-    generator = np.random.default_rng(1)
-    data = (280 + 20 * np.sin(np.arange(shape[0], dtype="f4") / 50)[:, None, None]
-            + generator.normal(0, 1, shape).astype("f4").round(2))
-    cells = []
-    paths = {}
-    stored = {}
+    cells, paths, stored = {}, {}, {}
     for name, store, order, chunk, codec in layouts(shape):
-        paths[name] = write(folder, data, name, store, order, chunk, codec)
-        stored[name] = (sum(p.stat().st_size for p in paths[name].rglob("*") if p.is_file())
-                        if paths[name].is_dir() else paths[name].stat().st_size)
-        cells += [(name, store, order, chunk, codec, pattern, count) for pattern, count in patterns(shape).items()]
-    profile = folder / "profile.json"
-    subprocess.run([options.bin / "chunkadvise", "calibrate", folder, "--out", profile, "--budget", "20"], check=True,
-                   stdout=subprocess.DEVNULL)
-    jobs = cells * options.repeats
-    random.Random(7).shuffle(jobs)
-    rows = []
-    stayed = 0.0
+        paths[name] = path = write(folder, shape, name, store, order, chunk, codec)
+        stored[name] = sum(p.stat().st_size for p in ([path] if path.is_file() else path.rglob("*")) if p.is_file())
+        for pattern, count in patterns(shape).items():
+            cells[name, pattern] = (store, order, chunk, codec, count)
+    if options.write_only:
+        return
+    log = folder / "reads.csv"
+    columns = ["layout_name", "pattern", "start", "wall_s", "stayed"]
+    if not log.exists():
+        log.write_text(",".join(columns) + "\n")
+    reads = list(csv.DictReader(log.open()))
+    done = [name_of_row(row) for row in reads]
+    # Rounds over all cells, so that a disk's moods meet every cell.
+    jobs = []
+    for repeat in range(options.repeats):
+        again = [cell for cell in cells if done.count(cell) <= repeat]
+        random.Random(repeat).shuffle(again)
+        jobs += again
     began = time.monotonic()
-    for name, store, order, chunk, codec, pattern, count in jobs:
-        if time.monotonic() - began > options.budget:
-            print("out of time after %d of %d reads" % (len(rows), len(jobs)))
-            break
-        start = [random.randrange(length - n + 1) for length, n in zip(shape, count)]
-        stayed = max(stayed, drop(paths[name]))
-        before = time.perf_counter()
-        read(paths[name], store, order, start, count)
-        wall_s = time.perf_counter() - before
-        rows.append([pattern] + [v for pair in zip(start, count) for v in pair] + list(chunk or ("", "", ""))
+    with open(log, "a", newline="") as file:
+        writer = csv.writer(file)
+        for name, pattern in jobs:
+            if time.monotonic() - began > options.seconds:
+                print("out of time; run again to go on")
+                return
+            store, order, chunk, codec, count = cells[name, pattern]
+            start = [random.randrange(length - n + 1) for length, n in zip(shape, count)]
+            stayed = drop(paths[name])
+            before = time.perf_counter()
+            read(paths[name], store, order, start, count)
+            wall_s = time.perf_counter() - before
+            writer.writerow([name, pattern, " ".join(map(str, start)), "%.6f" % wall_s, "%.4f" % stayed])
+            file.flush()
+    reads = list(csv.DictReader(log.open()))
+    rows = []
+    for (name, pattern), (store, order, chunk, codec, count) in cells.items():
+        mine = sorted((float(r["wall_s"]), r["start"]) for r in reads if name_of_row(r) == (name, pattern))
+        # The read of median time with its place, so that the prediction is of that very read.
+        wall_s, start = mine[(len(mine) - 1) // 2]
+        rows.append([pattern] + [v for pair in zip(start.split(), count) for v in pair] + list(chunk or ("", "", ""))
                     + ["chunked" if chunk else "contiguous", order, "objects" if store == "objects" else "file",
-                       codec or "none", stored[name], "%.6f" % wall_s])
+                       "zarr-python" if store == "objects" else "hdf5-2", codec or "none", stored[name], wall_s,
+                       mine[0][0], mine[-1][0], len(mine)])
     header = (["pattern"] + ["%s_%s" % (a, d) for d in DIMS for a in ("start", "n")] + ["chunk_" + d for d in DIMS]
-              + ["layout", "order", "store", "codec", "stored_bytes", "wall_s"])
+              + ["layout", "order", "store", "client", "codec", "stored_bytes", "wall_s", "least_s", "most_s", "reads"])
     with open(folder / "table.csv", "w", newline="") as file:
         csv.writer(file).writerows([header] + rows)
-    print("%d reads in %.0f s; at most %.2f %% of a file stayed in the page cache"
-          % (len(rows), time.monotonic() - began, 100 * stayed))
-    for path in () if options.keep else paths.values():
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    print("%d reads of %d cells; at most %.2f %% of a file stayed in the page cache"
+          % (len(reads), len(rows), 100 * max(float(r["stayed"]) for r in reads)))
+    profile = options.profile or folder / "profile.json"
+    if not options.profile:
+        subprocess.run([options.bin / "chunkadvise", "calibrate", folder, "--out", profile], check=True,
+                       stdout=subprocess.DEVNULL)
     array = ["--shape", ",".join(map(str, shape)), "--dtype", "f4", "--dims", ",".join(DIMS)]
     subprocess.run([options.bin / "chunkadvise", "predict", "--timings", folder / "table.csv", "--device", profile, *array],
                    check=True)
