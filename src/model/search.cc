@@ -20,6 +20,7 @@ namespace chunkwise {
 namespace {
 
 constexpr int kMaxClimbs = 200;
+constexpr int kFewClimbs = 6;
 constexpr double kTolerance = 1.01;
 /// Branches times accesses that a proof may take: a few milliseconds.
 constexpr double kProofWork = 50e3;
@@ -195,15 +196,24 @@ class Search {
     return sum;
   }
 
-  /// What is minimised, for the chunk whose touches are in place; or infinity as soon as it cannot be below `limit`.
-  double objective(const Choice& choice, double chunk_elements, double limit) {
-    const double factor = 1 + limits_.evenness * imbalance(choice);
-    for (std::size_t p = 0; p < patterns_.size(); ++p) {
+  /// False if the chunks and elements touched alone cost `limit` or more.
+  bool may_be_below(const Choice& choice, double chunk_elements, double limit) {
+    const std::size_t n = patterns_.size();
+    for (std::size_t p = 0; p < n; ++p) {
       double chunks = 1;
-      for (const auto& axis : current_[p]) chunks *= axis.chunks;
+      for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+        chunks *= axes_[axis].touches[static_cast<std::size_t>(choice[axis]) * n + p].chunks;
+      }
       values_[p] = goal_.value(pricers_[p].least(chunks, chunks * chunk_elements));
     }
-    if (goal_.combine(values_, patterns_) * factor >= limit) return kInfinity;
+    return goal_.combine(values_, patterns_) < limit;
+  }
+
+  /// What is minimised; or infinity as soon as it cannot be below `limit`.
+  double objective(const Choice& choice, double chunk_elements, double limit) {
+    const double factor = 1 + limits_.evenness * imbalance(choice);
+    if (!may_be_below(choice, chunk_elements, limit / factor)) return kInfinity;
+    for (int axis = 0; axis < rank_; ++axis) place(axis, choice[static_cast<std::size_t>(axis)]);
     ++n_priced_;
     for (std::size_t p = 0; p < patterns_.size(); ++p) {
       values_[p] = goal_.value(pricers_[p].price(current_[p], chunk_elements));
@@ -319,7 +329,6 @@ class Search {
       }
       choice[at] = index;
       if (axis + 1 < rank_ && least_of_branch(axis + 1, next_bytes) >= limit_of(walk)) continue;
-      place(axis, index);
       if (!visit(walk, axis + 1, next_bytes, next_padding, next_chunks, choice)) return false;
     }
     return true;
@@ -337,7 +346,6 @@ class Search {
       n_chunks *= axes_[at].n_chunks[static_cast<std::size_t>(choice[at])];
     }
     if (bytes < min_bytes_ || bytes > max_bytes_ || padding > max_padding_ || n_chunks > max_chunks_) return kInfinity;
-    for (int axis = 0; axis < rank_; ++axis) place(axis, choice[static_cast<std::size_t>(axis)]);
     return objective(choice, bytes / static_cast<double>(array_.element_bytes), limit);
   }
 
@@ -359,7 +367,7 @@ class Search {
 
   void climb(Start& start) {
     constexpr std::array<int, 8> kSteps = {-8, -4, -2, -1, 1, 2, 4, 8};
-    for (int round = 0; round < kMaxClimbs; ++round) {
+    for (int round = 0; round < (limits_.thorough ? kMaxClimbs : kFewClimbs); ++round) {
       Start best = start;
       const auto consider = [&](const Choice& choice) {
         const double value = try_choice(choice, best.objective);

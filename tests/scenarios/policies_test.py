@@ -133,7 +133,8 @@ def test_pytables(t):
     with tables.open_file(str(t / "a.h5"), "w") as file:
         for number, (shape, dtype) in enumerate(random_cases(6, 12)):
             node = file.create_carray("/", "a%d" % number, atoms[dtype](), shape)
-            expected = tuple(int(length) for length in node.chunkshape)
+            # PyTables lets small arrays have longer chunks than themselves; nobody else does.
+            expected = tuple(min(int(length), extent) for length, extent in zip(node.chunkshape, shape))
             got = chosen(t, shape, dtype, "pytables")["pytables"]
             if got != expected:
                 wrong.append("%s of %s: %s, not %s" % (dtype, shape, got, expected))
