@@ -52,6 +52,7 @@ int run_predict(int argc, char** argv) {
       ->type_name("NAME|FILE");
   add_table_options(app, options);
   if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
+  refuse_standard_stream("--timings", options.request.table);
   if (options.request.table.empty())
     throw Error(Code::usage, "--timings is required", "see chunkadvise predict --help");
   finish(options);
@@ -62,7 +63,7 @@ int run_predict(int argc, char** argv) {
 
 int run_calibrate(int argc, char** argv) {
   CLI::App app(
-      "Measures the device under a folder and how fast this machine decodes, or fits the constants\n"
+      "Measures the device under a folder and how fast this machine decodes, or fits the constants "
       "of the model to reads that you timed, and keeps them as a profile.");
   app.name("chunkadvise calibrate");
   app.footer(std::string(kTableHelp) +

@@ -1,5 +1,7 @@
 // The command `chunkadvise`: arguments in, report and exit code out.
 #include <fmt/format.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 
 #include <iostream>
@@ -8,9 +10,12 @@
 #include "app/advise.h"
 #include "base/error.h"
 #include "base/sizes.h"
+#include "base/suggest.h"
 #include "command_line.h"
+#include "help_text.h"
 #include "model/policy.h"
 #include "report/advise_report.h"
+#include "report/text_table.h"
 #include "store/local_path.h"
 
 namespace {
@@ -26,34 +31,29 @@ constexpr const char* kExamples = R"(Examples:
       price this layout too, and show the formula with its numbers
   chunkadvise --shape 98128,277,349 --dtype f4 --dims time,y,x --json
       no file yet
-  chunkadvise calibrate --from TABLE.csv ... ;  chunkadvise predict --timings TABLE.csv ...
-      fit a device to reads you timed; compare them with the model (--help of each)
 
 Accesses: NAME=dim/N,dim/N@WEIGHT; dim is a name or an axis number, N may be
   "all"; a dim not named is read whole; dim/N/STEP takes N elements STEP apart.
-  Places are uniformly random.)";
+  Places are uniformly random. By name: time-series, map, profile, full.
+Commands, each with its --help:
+  calibrate  measure a device, or fit one to timed reads
+  predict    timed reads beside what the model says of them
+  A file of such a name is ./predict.)";
 
-std::string footer() {
-  std::string text = kExamples;
-  text += "\n  presets:";
-  for (const auto& row : preset_rows()) {
-    text += "\n    " + std::string(row.name) + std::string(14 - row.name.size(), ' ') + std::string(row.summary);
-  }
-  text += "\nDevices:";
-  for (const auto& device : devices()) {
-    text += "\n    " + device.name + std::string(14 - device.name.size(), ' ') + device.summary;
-  }
-  text += "\nPolicies, those with a size as NAME:SIZE:";
-  for (const auto& row : policy_rows()) {
-    text += "\n    " + std::string(row.name) + std::string(14 - row.name.size(), ' ') + std::string(row.summary);
-  }
-  text += "\nNCO's choice of variables, with one of its maps as nco-g3d+lfp:SIZE (rd1 without):";
-  for (const auto& row : nco_variables()) {
-    text += "\n    nco-" + std::string(row.name) + std::string(10 - row.name.size(), ' ') + std::string(row.summary);
-  }
-  text +=
-      "\nExit codes: 0 done, 2 usage, 3 not found, 4 unsupported, 5 corrupt input,\n"
-      "  6 I/O, 7 out of memory, 11 --check failed, 70 our bug";
+std::string named_row(std::string_view name, std::string_view summary) {
+  return wrap(fmt::format("  {:<14}{}", name, summary), 16);
+}
+
+/// What can be named after -a, --device and --policy.
+std::string presets_devices_policies() {
+  std::string text = "Accesses that have a name:\n";
+  for (const auto& row : preset_rows()) text += named_row(row.name, row.summary);
+  text += "Devices:\n";
+  for (const auto& device : devices()) text += named_row(device.name, device.summary);
+  text += "Policies, those with a size as NAME:SIZE:\n";
+  for (const auto& row : policy_rows()) text += named_row(row.name, row.summary);
+  text += "NCO's choice of variables, with one of its maps as nco-g3d+lfp:SIZE (rd1 without):\n";
+  for (const auto& row : nco_variables()) text += named_row("nco-" + std::string(row.name), row.summary);
   return text;
 }
 
@@ -92,13 +92,20 @@ std::uint64_t parse_count(const std::string& option, const std::string& text) {
   return std::stoull(text);
 }
 
+/// `chunkadvise calibate`: a word that names no file and is near to a command.
+void suggest_command(const std::string& word) {
+  if (word.find_first_of("./") != std::string::npos || access(word.c_str(), F_OK) == 0) return;
+  const std::string nearest = suggest(word, {"calibrate", "predict"});
+  if (nearest.rfind("did you mean", 0) == 0)
+    throw Error(Code::not_found, fmt::format("no such file: {}", word), nearest);
+}
+
 int run(int argc, char** argv) {
   CLI::App app(
-      "Says how long the reads you care about take, which chunk shape would serve them best, and\n"
-      "how that compares with the rules in use. Reads metadata, and some chunks of\ncompressed variables.");
+      "Says how long the reads you care about take, which chunk shape would serve them best, and "
+      "how that compares with the rules in use. Reads metadata, and some chunks of compressed variables.");
   app.name("chunkadvise");
-  app.footer(footer());
-  app.set_version_flag("--version", "chunkadvise " CHUNKWISE_VERSION);
+  app.footer(kExamples);
   AdviseRequest request;
   std::string shape;
   std::string dims;
@@ -124,7 +131,8 @@ int run(int argc, char** argv) {
                  "(THREDDS, Hyrax; common or combined format) or JSON lines")
       ->type_name("FILE");
   app.add_option("--device", request.device,
-                 "where the data is: a name below or a profile file; default: the\nprofile calibrate saved, else " +
+                 "where the data is: hdd, ssd, nvme, lustre, s3 or a profile file; default: the\nprofile calibrate "
+                 "saved, else " +
                      std::string(kDefaultDevice))
       ->type_name("NAME|FILE");
   app.add_option("--candidate", request.candidates, "price this layout too: dim/N,dim/N or contiguous; repeatable")
@@ -179,7 +187,17 @@ int run(int argc, char** argv) {
                "list every chunk; default: of Zarr arrays of more than 4,096 some, so that stored bytes are \"about\"");
   app.add_flag("--json", json, "the report as JSON");
   app.add_flag("--explain", explain, "show the formula with the numbers put in");
-  if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
+  group_options(app, "Question",
+                {"--access", "--access-log", "--device", "--objective", "--price-per-request", "--price-per-gb"});
+  group_options(app, "Layouts",
+                {"--candidate", "--policy", "--round", "--top", "--chunk-bytes", "--to", "--memory", "--objects",
+                 "--codec-candidates", "--sample"});
+  group_options(app, "Without a file", {"--shape", "--dtype", "--dims"});
+  group_options(app, "Output", {"--check", "--check-factor", "--count", "--json", "--explain"});
+  if (const auto exit_code = parse_command_line(app, argc, argv, presets_devices_policies())) return *exit_code;
+  refuse_standard_stream("FILE", request.path);
+  refuse_standard_stream("--access-log", request.access_log);
+  suggest_command(request.path);
   request.path = local_path(request.path);
 
   require_one_of("--round", round, {"floor", "ceil"});

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <new>
@@ -18,14 +19,16 @@
 #include "base/sizes.h"
 #include "codec/registry.h"
 #include "command_line.h"
+#include "format/registry.h"
+#include "help_text.h"
+#include "report/text_table.h"
 #include "store/local_path.h"
 
 namespace {
 
 using namespace chunkwise;
 
-constexpr const char* kExamples = R"(
-Examples:
+constexpr const char* kExamples = R"(Examples:
   rechunk air.nc fast.nc -c time/516,y/20,x/25
       the variables that have these dimensions get these chunks, all else stays
   rechunk air.nc air.zarr --codec zstd:3
@@ -41,24 +44,19 @@ Examples:
 Chunks:  dim/N,dim/N  (N = all: the whole axis), N,N,N by position, a size,
          auto, keep, contiguous; VAR:... for one variable
 Shards:  the same, whole chunks on every axis; or a size, keep, none
-Exit codes: 0 done, 2 usage, 3 not found, 4 unsupported, 5 corrupt input,
-  6 I/O, 7 does not fit the memory, 8 target exists, 9 verification mismatch,
-  10 interrupted (--resume goes on), 70 our bug)";
+Paths:   one that begins with a dash stands behind --, or begins with ./)";
 
-/// Every codec that can be asked for, in the shortest form of its usage line.
-std::string codec_list() {
-  constexpr std::size_t kMostColumns = 78;
-  std::string text = "\nCodecs:";
-  std::size_t column = text.size() - 1;
+/// What can be named after --to and --codec.
+std::string formats_and_codecs() {
+  std::string text = "Formats, by --to or the suffix of DST:\n";
+  for (const FormatRow& row : format_rows())
+    text += fmt::format("  {:<6}  {}; {}\n", row.name, row.summary, row.suffixes);
+  text += "Codecs:\n";
   for (const CodecRow& row : codec_rows()) {
     if (row.parse == nullptr) continue;
-    const std::string_view form = row.usage.substr(0, row.usage.find("  "));
-    if (column + 2 + form.size() > kMostColumns) {
-      text += "\n       ";
-      column = 7;
-    }
-    text += fmt::format("  {}", form);
-    column += 2 + form.size();
+    const auto end = std::min(row.usage.find("  "), row.usage.size());
+    const std::string_view what = row.usage.substr(std::min(row.usage.find_first_not_of(' ', end), row.usage.size()));
+    text += wrap(fmt::format("  {}  {}", row.usage.substr(0, end), what.empty() ? row.summary : what), 6);
   }
   return text;
 }
@@ -124,14 +122,14 @@ class ProgressPrinter {
         "{} {:3.0f} %  {} of {}  {}/s  {}", phase, 100 * fraction, format_bytes(static_cast<std::uint64_t>(done)),
         format_bytes(progress.total_bytes), format_bytes(static_cast<std::uint64_t>(rate)), left);
     if (style_ == Style::terminal)
-      fmt::print(stderr, "\r{:<79.79}", line);
+      tell(fmt::format("\r{:<79.79}", line));
     else
-      fmt::print(stderr, "{}\n", line);
+      tell(line + "\n");
     shown_ = true;
   }
   /// Leaves the terminal on a fresh line.
   void finish() const {
-    if (style_ == Style::terminal && shown_) fmt::print(stderr, "\r{:79}\r", "");
+    if (style_ == Style::terminal && shown_) tell(fmt::format("\r{:79}\r", ""));
   }
 
  private:
@@ -143,11 +141,10 @@ class ProgressPrinter {
 
 int run(int argc, char** argv) {
   CLI::App app(
-      "Rewrites a netCDF, HDF5 or Zarr dataset into other chunks, codecs or formats: parallel, inside a\n"
+      "Rewrites a netCDF, HDF5 or Zarr dataset into other chunks, codecs or formats: parallel, inside a "
       "fixed memory, verified, with nothing lost. The target appears only when it is complete.");
   app.name("rechunk");
-  app.footer(kExamples + codec_list());
-  app.set_version_flag("--version", "rechunk " CHUNKWISE_VERSION);
+  app.footer(kExamples);
   RechunkRequest request;
   std::string memory;
   std::string verify = "sample";
@@ -169,7 +166,7 @@ int run(int argc, char** argv) {
       ->take_all()
       ->expected(1)
       ->type_name("SPEC");
-  app.add_option("--to", request.to, "nc4, h5, zarr2 or zarr3; default: by DST's suffix, else as SRC")
+  app.add_option("--to", request.to, "nc4, h5, nc3, zarr2 or zarr3; default: by DST's suffix, else as SRC")
       ->type_name("FORMAT");
   app.add_option("--variable", request.variables, "only this variable and its coordinates; repeatable")
       ->take_all()
@@ -196,7 +193,14 @@ int run(int argc, char** argv) {
   app.add_option("--progress", progress, "auto, plain or none")->type_name("HOW");
   app.add_flag("-q", quiet, "print only errors");
   app.add_flag("--stats", request.stats, "then measure the machine, and show how near to its limit every stage was");
-  if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
+  group_options(app, "Layout", {"--chunks", "--shards", "--codec", "--to"});
+  group_options(app, "What is copied", {"--variable", "--exclude", "--allow-loss"});
+  group_options(app, "Resources", {"--memory", "-j", "--scratch"});
+  group_options(app, "Safety", {"--dry-run", "--overwrite", "--resume", "--verify"});
+  group_options(app, "Output", {"--json", "--stats", "--progress", "-q"});
+  if (const auto exit_code = parse_command_line(app, argc, argv, formats_and_codecs())) return *exit_code;
+  refuse_standard_stream("SRC", request.source);
+  refuse_standard_stream("DST", request.target);
   request.source = local_path(request.source);
   request.target = local_path(request.target);
   if (request.scratch != "none") request.scratch = local_path(request.scratch);
@@ -219,7 +223,7 @@ int run(int argc, char** argv) {
   observer.progress = [&printer](const char* phase, const Progress& p) { printer(phase, p); };
   if (!quiet) {
     observer.log = [](LogLevel level, const std::string& message) {
-      fmt::print(stderr, "{}: {}\n", level == LogLevel::warning ? "warning" : "note", message);
+      tell(fmt::format("{}: {}\n", level == LogLevel::warning ? "warning" : "note", message));
     };
   }
 

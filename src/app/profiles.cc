@@ -49,7 +49,7 @@ Device load_device(const std::string& name_or_path) {
   }
   if (is_file(name_or_path) || looks_like_path(name_or_path)) return read_profile(name_or_path);
   throw Error(Code::usage, fmt::format("no device '{}'", name_or_path),
-              fmt::format("{}, or a profile that calibrate wrote", suggest(name_or_path, names)));
+              fmt::format("{}\n  or name a profile that calibrate wrote", suggest(name_or_path, names)));
 }
 
 std::string saved_profile_path() {

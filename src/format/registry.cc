@@ -48,6 +48,10 @@ std::span<const FormatRow> format_rows() {
   return kFormats;
 }
 
+std::vector<std::string> format_libraries() {
+  return {hdf5::library_version()};
+}
+
 const FormatRow* find_format(std::string_view name) {
   for (const FormatRow& row : kFormats)
     if (row.name == name) return &row;

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "array/dataset.h"
 
@@ -44,6 +45,8 @@ struct FormatRow {
 };
 
 std::span<const FormatRow> format_rows();
+/// "HDF5 1.10.8": the libraries that formats are read and written with.
+std::vector<std::string> format_libraries();
 /// Null if unknown.
 const FormatRow* find_format(std::string_view name);
 /// Probes all formats. Of the HDF5 family it names the first: Reader::tree() of the open file tells which it is. Throws

@@ -62,7 +62,7 @@ std::vector<const Variable*> worth_it(const AdviseReport& report) {
 
 std::string command_start(const AdviseReport& report) {
   const std::string_view suffix = new_suffix(report);
-  std::string start = fmt::format("rechunk {} {}", shell_word(report.file), shell_word(fast_name(report.file, suffix)));
+  std::string start = fmt::format("rechunk {} {}", shell_path(report.file), shell_path(fast_name(report.file, suffix)));
   if (!suffix.empty()) start += " --to " + report.to;
   return start;
 }
@@ -114,7 +114,7 @@ std::string command_text(const AdviseReport& report) {
   std::string text = "  " + command_start(report);
   std::size_t column = text.size();
   for (const auto& spec : specs) {
-    if (column + 1 + spec.size() > kTextColumns - 2) {
+    if (column + 1 + spec.size() > text_columns() - 2) {
       text += " \\\n     ";
       column = 5;
     }

@@ -1,9 +1,30 @@
 #include "report/text_table.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <optional>
 
 namespace chunkwise {
 namespace {
+
+constexpr std::size_t kDefaultColumns = 80;
+constexpr std::size_t kMinColumns = 40;
+constexpr std::size_t kMaxColumns = 1000;
+
+std::optional<std::size_t> columns_from_environment() {
+  const char* const set = std::getenv("COLUMNS");
+  if (set == nullptr) return std::nullopt;
+  const std::string_view text = set;
+  std::size_t columns = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), columns);
+  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (columns < kMinColumns || columns > kMaxColumns) return std::nullopt;
+  return columns;
+}
 
 std::size_t display_width(std::string_view text) {
   return static_cast<std::size_t>(
@@ -23,6 +44,14 @@ std::size_t table_width(const std::vector<TextColumn>& columns, std::size_t gap)
 }
 
 }  // namespace
+
+std::size_t text_columns() {
+  if (const auto set = columns_from_environment()) return *set;
+  winsize window{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col >= kMinColumns && window.ws_col <= kMaxColumns)
+    return window.ws_col;
+  return kDefaultColumns;
+}
 
 std::string format_table(std::vector<TextColumn> columns, std::size_t width) {
   while (table_width(columns, 1) > width) {
@@ -89,6 +118,10 @@ std::string shell_word(const std::string& word) {
   std::string quoted = "'";
   for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
+}
+
+std::string shell_path(const std::string& path) {
+  return shell_word(path.rfind('-', 0) == 0 ? "./" + path : path);
 }
 
 }  // namespace chunkwise

@@ -1,7 +1,6 @@
 """What a newcomer does first: the sample file, the quickstart, the commands the README shows."""
 
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -83,16 +82,6 @@ def test_the_quickstart_names_a_missing_file(t):
     done = subprocess.run([ROOT / "tools/quickstart", "absent.nc"], cwd=t.dir, capture_output=True, text=True, check=False)
     t.equal("exit code", 3, done.returncode)
     t.check("no such file: absent.nc" in done.stderr, "stderr: %s" % done.stderr)
-
-
-def test_the_commands_in_the_readme(t):
-    (t / "data").mkdir()
-    os.symlink(SAMPLE, t / "data/sample.nc")
-    commands = re.findall(r"^\$ (.*)$", (ROOT / "README.md").read_text(), re.M)
-    t.check(len(commands) >= 2, "the README shows %d commands" % len(commands))
-    for command in commands:
-        tool, *arguments = shlex.split(command)
-        t.run(tool, *arguments, cwd=t.dir)
 
 
 if __name__ == "__main__":

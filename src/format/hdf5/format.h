@@ -8,6 +8,8 @@
 
 namespace chunkwise::hdf5 {
 
+/// "HDF5 1.10.8": the library that runs.
+std::string library_version();
 /// Any HDF5 file, at whatever place a user block lets it begin. Reads nothing but the signature.
 bool probe(const std::string& path);
 /// Opens either, after a first look by a child process; tree().format tells which.
