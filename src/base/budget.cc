@@ -44,7 +44,9 @@ MemoryBudget::Lease MemoryBudget::take(Ticket ticket, std::uint64_t bytes, std::
     return waiting_.front() == ticket && bytes <= capacity_bytes_ - used_bytes_;
   });
   // Whoever gives up may stand anywhere in the line; the others must not wait for it.
-  waiting_.erase(std::find(waiting_.begin(), waiting_.end(), ticket));
+  // After a stop several threads may ask with one ticket, and the first has taken it out.
+  const auto place = std::find(waiting_.begin(), waiting_.end(), ticket);
+  if (place != waiting_.end()) waiting_.erase(place);
   if (served) {
     used_bytes_ += bytes;
     peak_bytes_ = std::max(peak_bytes_, used_bytes_);

@@ -123,5 +123,18 @@ TEST_CASE("The budget is never passed by many threads") {
   CHECK(budget.take(kCapacityBytes, {}));  // all came back
 }
 
+TEST_CASE("After a stop a ticket may be asked with twice") {
+  MemoryBudget budget(10);
+  const MemoryBudget::Lease all = budget.take(10, {});
+  const MemoryBudget::Ticket ticket = budget.queue();
+  const MemoryBudget::Ticket other = budget.queue();
+  std::stop_source stop;
+  stop.request_stop();
+  CHECK_FALSE(budget.take(ticket, 5, stop.get_token()));
+  CHECK_FALSE(budget.take(ticket, 5, stop.get_token()));
+  CHECK_FALSE(budget.take(other, 5, stop.get_token()));
+  CHECK_FALSE(budget.take(other, 5, stop.get_token()));
+}
+
 }  // namespace
 }  // namespace chunkwise
