@@ -8,7 +8,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
+#include <cstdio>
+#include <initializer_list>
 #include <iostream>
 #include <new>
 #include <thread>
@@ -21,6 +22,7 @@
 #include "command_line.h"
 #include "format/registry.h"
 #include "help_text.h"
+#include "progress.h"
 #include "report/text_table.h"
 #include "store/local_path.h"
 
@@ -40,10 +42,16 @@ constexpr const char* kExamples = R"(Examples:
       let the advisor choose, show the plan, write nothing
   rechunk big.nc fast.nc -c T:4MiB --resume
       as before, after it was interrupted or killed: what is done is kept
+  rechunk --plan-only big.nc fast.zarr -c T:4MiB --memory 2GiB
+  rechunk --part 1/4 big.nc fast.zarr     and 2/4, 3/4, 4/4, anywhere
+  rechunk --finish big.nc fast.zarr
+      the same by four processes
 
 Chunks:  dim/N,dim/N  (N = all: the whole axis), N,N,N by position, a size,
          auto, keep, contiguous; VAR:... for one variable
 Shards:  the same, whole chunks on every axis; or a size, keep, none
+Signals: SIGINT ends within seconds and keeps what is done; SIGUSR1 prints how
+         things stand
 Paths:   one that begins with a dash stands behind --, or begins with ./)";
 
 /// What can be named after --to and --codec.
@@ -68,20 +76,27 @@ void bound_allocator() {
   mallopt(M_TRIM_THRESHOLD, 4 * 1024 * 1024);
 }
 
-/// Turns SIGINT, SIGTERM and SIGHUP into a stop request; a second one ends the process at once.
+/// Turns SIGINT, SIGTERM and SIGHUP into a stop request; a second one ends the process at once. SIGUSR1 has the state
+/// printed.
 class SignalStop {
  public:
-  SignalStop() {
+  explicit SignalStop(ProgressPrinter& printer) {
     sigemptyset(&set_);
+    sigaddset(&set_, SIGUSR1);
     sigaddset(&set_, SIGINT);
     sigaddset(&set_, SIGTERM);
     struct sigaction hangup {};
     if (sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) sigaddset(&set_, SIGHUP);  // nohup
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
-    thread_ = std::jthread([this](const std::stop_token& done) {
+    thread_ = std::jthread([this, &printer](const std::stop_token& done) {
       const timespec wait{0, 100'000'000};
       while (!done.stop_requested()) {
-        if (sigtimedwait(&set_, nullptr, &wait) <= 0) continue;
+        const int which = sigtimedwait(&set_, nullptr, &wait);
+        if (which <= 0) continue;
+        if (which == SIGUSR1) {
+          printer.print_state();
+          continue;
+        }
         if (source_.stop_requested()) _exit(static_cast<int>(Code::interrupted));
         source_.request_stop();
       }
@@ -95,49 +110,36 @@ class SignalStop {
   std::jthread thread_;
 };
 
-/// One line that rewrites itself on a terminal; elsewhere a line every ten seconds.
-class ProgressPrinter {
- public:
-  enum class Style { none, plain, terminal };
-  explicit ProgressPrinter(Style style) : style_(style) {}
-
-  void operator()(const char* phase, const Progress& progress) {
-    if (style_ == Style::none || progress.total_bytes == 0) return;
-    const double interval_s = style_ == Style::terminal ? 0.1 : 10;
-    const bool new_phase = phase != phase_;
-    if (new_phase) {
-      phase_ = phase;
-      last_s_ = style_ == Style::terminal ? -1 : 0;
-    }
-    if (progress.elapsed_s - last_s_ < interval_s) return;
-    last_s_ = progress.elapsed_s;
-    const double done = static_cast<double>(std::min(progress.done_bytes, progress.total_bytes));
-    const double fraction = done / static_cast<double>(progress.total_bytes);
-    const double rate = done / std::max(progress.elapsed_s, 1e-3);
-    const std::string left =
-        fraction > 0.01
-            ? format_seconds((static_cast<double>(progress.total_bytes) - done) / std::max(rate, 1.0)) + " left"
-            : "";
-    const std::string line = fmt::format(
-        "{} {:3.0f} %  {} of {}  {}/s  {}", phase, 100 * fraction, format_bytes(static_cast<std::uint64_t>(done)),
-        format_bytes(progress.total_bytes), format_bytes(static_cast<std::uint64_t>(rate)), left);
-    if (style_ == Style::terminal)
-      tell(fmt::format("\r{:<79.79}", line));
-    else
-      tell(line + "\n");
-    shown_ = true;
+/// Steps of one rewrite by several processes: which one it is, without options that would do nothing in it.
+void read_step(const CLI::App& app, bool plans, const std::string& part, bool finishes, RechunkRequest& request) {
+  if (static_cast<int>(plans) + static_cast<int>(!part.empty()) + static_cast<int>(finishes) > 1)
+    throw Error(Code::usage, "--plan-only, --part and --finish are steps one after the other", "see docs/cluster.md");
+  const auto refuse = [&app](const char* step, std::initializer_list<const char*> names, const char* hint) {
+    for (const char* name : names)
+      if (app.get_option(name)->count() > 0)
+        throw Error(Code::usage, fmt::format("{} does nothing with {}", name, step), hint);
+  };
+  if (plans) {
+    request.step = RechunkStep::plan;
+    refuse("--plan-only", {"--resume", "--dry-run", "--stats"}, "leave it out");
+    refuse("--plan-only", {"--scratch"}, "parts read the source as often as their memory makes necessary");
+    refuse("--plan-only", {"--verify"}, "give it with --finish");
+  } else if (!part.empty() || finishes) {
+    const char* const step = finishes ? "--finish" : "--part";
+    request.step = finishes ? RechunkStep::finish : RechunkStep::part;
+    refuse(step,
+           {"--chunks", "--shards", "--codec", "--to", "--variable", "--exclude", "--memory", "-j", "--allow-loss"},
+           "it belongs to --plan-only; the plan says it");
+    refuse(step, {"--resume"}, "leave it out: a step that is run again goes on where it ended");
+    refuse(step, {"--dry-run", "--stats", "--scratch"}, "leave it out");
+    if (!finishes) refuse(step, {"--verify", "--overwrite"}, "give it with --finish");
   }
-  /// Leaves the terminal on a fresh line.
-  void finish() const {
-    if (style_ == Style::terminal && shown_) tell(fmt::format("\r{:79}\r", ""));
-  }
-
- private:
-  Style style_;
-  std::string phase_;
-  double last_s_ = -1;
-  bool shown_ = false;
-};
+  if (part.empty()) return;
+  int length = 0;
+  if (std::sscanf(part.c_str(), "%d/%d%n", &request.part, &request.n_parts, &length) != 2 ||
+      static_cast<std::size_t>(length) != part.size() || request.part < 1 || request.part > request.n_parts)
+    throw Error(Code::usage, fmt::format("--part {} is no part", part), "write I/N: from 1/8 to 8/8, for example");
+}
 
 int run(int argc, char** argv) {
   CLI::App app(
@@ -151,6 +153,9 @@ int run(int argc, char** argv) {
   std::string progress = "auto";
   bool json = false;
   bool quiet = false;
+  bool plans = false;
+  bool finishes = false;
+  std::string part;
   app.add_option("SRC", request.source, "dataset to read; never changed")->required();
   app.add_option("DST", request.target, "dataset to make")->required();
   app.add_option("-c,--chunks", request.chunks, "target chunks, see below; repeatable")
@@ -187,16 +192,21 @@ int run(int argc, char** argv) {
   app.add_flag("--overwrite", request.overwrite, "replace an existing target");
   app.add_flag("--resume", request.resume,
                "go on where an earlier run of this command ended; from the beginning if there is none");
+  app.add_flag("--plan-only", plans, "first of three steps for many processes: write the plan down; docs/cluster.md");
+  app.add_option("--part", part, "second step: do the I-th of N shares of the plan; again after it was killed")
+      ->type_name("I/N");
+  app.add_flag("--finish", finishes, "third step: check that all parts are there, verify, and give DST its name");
   app.add_flag("--allow-loss", request.allow_loss, "go on where the target format cannot keep something; it is listed");
   app.add_option("--verify", verify, "none, sample (default) or full")->type_name("MODE");
   app.add_flag("--json", json, "the report as JSON");
-  app.add_option("--progress", progress, "auto, plain or none")->type_name("HOW");
+  app.add_option("--progress", progress, "auto, plain, json (an event a line, on stderr) or none")->type_name("HOW");
   app.add_flag("-q", quiet, "print only errors");
   app.add_flag("--stats", request.stats, "then measure the machine, and show how near to its limit every stage was");
   group_options(app, "Layout", {"--chunks", "--shards", "--codec", "--to"});
   group_options(app, "What is copied", {"--variable", "--exclude", "--allow-loss"});
   group_options(app, "Resources", {"--memory", "-j", "--scratch"});
   group_options(app, "Safety", {"--dry-run", "--overwrite", "--resume", "--verify"});
+  group_options(app, "Many processes", {"--plan-only", "--part", "--finish"});
   group_options(app, "Output", {"--json", "--stats", "--progress", "-q"});
   if (const auto exit_code = parse_command_line(app, argc, argv, formats_and_codecs())) return *exit_code;
   refuse_standard_stream("SRC", request.source);
@@ -209,30 +219,29 @@ int run(int argc, char** argv) {
     request.memory_bytes = parse_bytes(memory);
     if (request.memory_bytes == 0) throw Error(Code::usage, "--memory must be more than 0");
   }
+  read_step(app, plans, part, finishes, request);
   request.verify = verify == "none" ? VerifyMode::none : (verify == "full" ? VerifyMode::full : VerifyMode::sample);
   require_one_of("--verify", verify, {"none", "sample", "full"});
-  require_one_of("--progress", progress, {"auto", "plain", "none"});
+  require_one_of("--progress", progress, {"auto", "plain", "json", "none"});
   request.advise = recommended_chunk;
 
-  ProgressPrinter::Style style = ProgressPrinter::Style::none;
+  using Style = ProgressPrinter::Style;
+  Style style = Style::none;
   if (!quiet && progress != "none")
-    style = progress == "auto" && isatty(STDERR_FILENO) != 0 ? ProgressPrinter::Style::terminal
-                                                             : ProgressPrinter::Style::plain;
-  ProgressPrinter printer(style);
+    style = progress == "json"                                 ? Style::json
+            : progress == "auto" && isatty(STDERR_FILENO) != 0 ? Style::terminal
+                                                               : Style::plain;
+  ProgressPrinter printer(style, quiet);
   RechunkObserver observer;
-  observer.progress = [&printer](const char* phase, const Progress& p) { printer(phase, p); };
-  if (!quiet) {
-    observer.log = [](LogLevel level, const std::string& message) {
-      tell(fmt::format("{}: {}\n", level == LogLevel::warning ? "warning" : "note", message));
-    };
-  }
+  observer.progress = [&printer](const char* phase, const Progress& p) { printer.progress(phase, p); };
+  observer.log = [&printer](LogLevel level, const std::string& message) { printer.log(level, message); };
 
-  const SignalStop stop;
+  const SignalStop stop(printer);
   RechunkReport report;
   try {
     report = rechunk(request, observer, stop.token());
-  } catch (...) {
-    printer.finish();
+  } catch (const Error& error) {
+    printer.fail(error);
     throw;
   }
   printer.finish();

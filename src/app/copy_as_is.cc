@@ -74,7 +74,7 @@ void copy_as_is(const RechunkRequest& request, const Hierarchy& source, const Re
       ::stat(request.source.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
   const auto progress_of = [&](const char* phase, Clock::time_point since) {
     return [&observer, phase, since, total_bytes](std::uint64_t done_bytes) {
-      if (observer.progress) observer.progress(phase, {done_bytes, total_bytes, seconds_since(since)});
+      if (observer.progress) observer.progress(phase, {done_bytes, total_bytes, seconds_since(since), {}, 0, 0, 0});
     };
   };
   report.totals.read_bytes = report.totals.written_bytes =

@@ -1,30 +1,38 @@
 #include "app/predict.h"
 
-#include <algorithm>
-
+#include "model/device.h"
 #include "rechunk/price.h"
 
 namespace chunkwise {
 namespace {
-constexpr double kCopy_s_per_byte = 1 / 4e9;  // one strided pass over memory
+
+double seconds_of(const RechunkReport::Variable& variable, int n_threads, const Device& device) {
+  const ArrayPlan& plan = variable.plan;
+  switch (plan.kind) {
+    case ArrayPlan::Kind::nothing:
+      return 0;
+    case ArrayPlan::Kind::rewrite:
+      break;
+    case ArrayPlan::Kind::copy_chunks:
+    case ArrayPlan::Kind::elements:
+    case ArrayPlan::Kind::by_format:  // in and out, as they are stored
+      return 2 * static_cast<double>(plan.read_bytes) / device.total_Bps +
+             static_cast<double>(plan.n_source_reads + plan.n_target_chunks) * device.chunk_s / n_threads;
+  }
+  if (plan.intermediate)
+    return price_of_intermediate(variable.source, variable.target, plan, *plan.intermediate, n_threads);
+  return price_of_passes(variable.source, variable.target, plan, n_threads);
+}
+
 }  // namespace
 
-double predict_seconds(const RechunkReport& report) {
-  double work_s = 0;
-  for (const RechunkReport::Variable& variable : report.variables) {
-    const ArrayPlan& plan = variable.plan;
-    const double bytes = static_cast<double>(plan.decoded_bytes);
-    if (plan.kind == ArrayPlan::Kind::copy_chunks)
-      work_s += static_cast<double>(plan.read_bytes) * 2 * kCopy_s_per_byte;
-    if (plan.kind != ArrayPlan::Kind::rewrite) continue;
-    work_s += decoding_s(variable.source.codecs, bytes * plan.passes, static_cast<double>(plan.n_source_reads));
-    work_s += encoding_s(variable.target.codecs, bytes, static_cast<double>(plan.n_target_chunks));
-    if (!plan.intermediate) continue;
-    const auto n_boxes = static_cast<double>(plan.intermediate->boxes.n_boxes());
-    work_s += encoding_s(plan.intermediate->meta.codecs, bytes, n_boxes) +
-              decoding_s(plan.intermediate->meta.codecs, bytes, n_boxes);
-  }
-  return work_s / std::max(1, report.plan.n_threads);
+void predict(RechunkReport& report) {
+  const Device& device = find_device(kDefaultDevice);
+  report.predicted_for = device.name;
+  report.error_factor = device.error_factor;
+  report.predicted_seconds = 0;
+  for (const RechunkReport::Variable& variable : report.variables)
+    report.predicted_seconds += seconds_of(variable, report.plan.n_threads, device);
 }
 
 }  // namespace chunkwise

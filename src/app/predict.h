@@ -5,8 +5,8 @@
 
 namespace chunkwise {
 
-/// Seconds for the plan: every source read decoded, every target chunk encoded, shared by the threads, at typical rates
-/// of the codecs (encoding counted as twice decoding) plus two passes over memory. The disk is not counted.
-double predict_seconds(const RechunkReport& report);
+/// Enters what the plan is expected to take on the device that chunkadvise takes when it knows none: of every array the
+/// price by which its way was chosen, see rechunk/price.h.
+void predict(RechunkReport& report);
 
 }  // namespace chunkwise

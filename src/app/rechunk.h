@@ -13,6 +13,9 @@
 
 namespace chunkwise {
 
+/// All of a rewrite, or one step of a rewrite that several processes share, see app/slots.h.
+enum class RechunkStep { all, plan, part, finish };
+
 /// Everything the user can ask of `rechunk`. Plain data.
 struct RechunkRequest {
   std::string source;
@@ -32,6 +35,9 @@ struct RechunkRequest {
   /// Where intermediate arrays may lie; empty: beside the target; "none": nowhere, so that the source is read again.
   std::string scratch;
   VerifyMode verify = VerifyMode::sample;
+  RechunkStep step = RechunkStep::all;
+  int part = 0;  // of n_parts, from 1; of step `part` only
+  int n_parts = 0;
   bool stats = false;  // measure afterwards what the machine could do at most
   /// Chooses chunk shapes for `-c auto`; the command passes the advisor.
   std::function<Shape(const ArrayMeta&, bool in_objects)> advise;

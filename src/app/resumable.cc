@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "rechunk/checkpoint.h"
+#include "app/checkpointed.h"
 #include "store/posix_file.h"
 
 namespace chunkwise {
@@ -171,25 +171,16 @@ std::unique_ptr<Writer> ResumableWork::open_writer(const Hierarchy& tree) {
 
 void ResumableWork::run(Writer& writer, std::uint64_t total_bytes, const std::stop_token& stop,
                         const std::function<void(std::stop_token)>& work) {
-  std::stop_source either;
-  const std::stop_callback forward(stop, [&either] { either.request_stop(); });
-  const double before = static_cast<double>(done_->bytes_done_before());
-  const double total = std::max(1.0, static_cast<double>(total_bytes));
-  Checkpointer checkpoints(
-      CheckpointPolicy(), writer, *done_, *journal_,
-      [&] { return std::min(1.0, (before + static_cast<double>(done_->bytes_done_now())) / total); },
-      [&either] { either.request_stop(); });
-  try {
-    work(either.get_token());
-  } catch (const Error& e) {
-    // A checkpoint that failed stopped the work, and is what should be told.
-    if (e.code() == Code::interrupted || request_.resume) checkpoints.finish();
-    throw;
-  }
-  checkpoints.finish();
+  run_with_checkpoints(writer, *done_, *journal_, total_bytes,
+                       request_.resume ? LastCheckpoint::if_begun : LastCheckpoint::unless_failed, stop, work);
 }
 
 Error ResumableWork::failed(Error error) {
+  if (error.code() == Code::mismatch && journal_ != nullptr) {  // found on the way
+    const std::string kept = fmt::format("the unfinished target is kept as {}", keep_for_inspection());
+    return {Code::mismatch, fmt::format("verification failed: {}", error.what()),
+            error.hint().empty() ? kept : fmt::format("{}; {}", kept, error.hint())};
+  }
   const bool is_kept =
       journal_ != nullptr && journal_->has_checkpoint() && (error.code() == Code::interrupted || request_.resume);
   if (!is_kept) return error;

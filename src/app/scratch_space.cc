@@ -13,13 +13,6 @@
 namespace chunkwise {
 namespace {
 
-std::string folder_of(const std::string& target) {
-  std::filesystem::path path = target;
-  if (!path.has_filename()) path = path.parent_path();  // a trailing slash
-  const std::string folder = path.parent_path().string();
-  return folder.empty() ? "." : folder;
-}
-
 double expected_target_bytes(const std::vector<PlanInput>& arrays) {
   double bytes = 0;
   for (const PlanInput& array : arrays) {
@@ -33,11 +26,18 @@ double expected_target_bytes(const std::vector<PlanInput>& arrays) {
 
 }  // namespace
 
+std::string folder_of_target(const std::string& target) {
+  std::filesystem::path path = target;
+  if (!path.has_filename()) path = path.parent_path();  // a trailing slash
+  const std::string folder = path.parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
 std::optional<ScratchSpace> scratch_space(const RechunkRequest& request, const std::vector<PlanInput>& arrays) {
   if (request.scratch == "none") return std::nullopt;
   ScratchSpace space;
   space.is_required = !request.scratch.empty();
-  const std::string beside_target = folder_of(request.target);
+  const std::string beside_target = folder_of_target(request.target);
   space.folder = space.is_required ? request.scratch : beside_target;
   struct stat status {};
   struct statvfs room {};

@@ -75,6 +75,8 @@ struct EarlierWork {
   CheckpointStates for_each_state;
   /// True if a chunk counts as done; `array` is its number in the hierarchy.
   std::function<bool(std::size_t array, ChunkId)> was_done;
+  /// Other processes write other chunks of the same dataset meanwhile: what stands there beside chunks stays untouched.
+  bool shares_target = false;
 };
 
 /// Something the target format cannot say.

@@ -67,7 +67,11 @@ class ScratchArray::Source : public ArraySource {
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       const std::size_t slot = ranges[i].slot;
       if (check_of(views[i]) != place_of(ids[slot]).check)
-        throw Error(Code::io, fmt::format("the {} gave back other bytes than were written to it", array_.file_->name()),
+        throw Error(Code::mismatch,
+                    fmt::format("the {} gave back other bytes than were written to it: {} from {} on, with the hash "
+                                "{:08x}, not {:08x}",
+                                array_.file_->name(), place_of(ids[slot]).size_bytes, place_of(ids[slot]).offset_bytes,
+                                check_of(views[i]), place_of(ids[slot]).check),
                     "the disk is not to be trusted; choose another folder with --scratch");
       batch.chunks[slot].bytes = views[i];
     }

@@ -22,8 +22,8 @@ class ScratchArray {
 
   /// Its write() throws Error{io} naming the folder. It writes nothing for an absent box.
   std::unique_ptr<ArraySink> sink();
-  /// To be asked only when all is written. Its read() throws Error{io}, also where bytes came back that were not
-  /// written.
+  /// To be asked only when all is written. Its read() throws Error{io}; Error{mismatch} where bytes came back that were
+  /// not written.
   std::unique_ptr<ArraySource> source() const;
 
   /// Memory that it takes for so many boxes.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -48,11 +49,46 @@ class IdleBatches {
   std::vector<ReadBatch> idle_;
 };
 
+/// The same of tiles' elements, while their size stays: that saves the system zeroing it again. Thread-safe.
+class IdleElements {
+ public:
+  Bytes take(std::size_t bytes) {
+    Bytes elements;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty() && idle_.back().capacity() >= bytes && idle_.back().capacity() <= bytes + bytes / 16) {
+        elements = std::move(idle_.back());
+        idle_.pop_back();
+      } else {
+        idle_.clear();
+      }
+    }
+    elements.resize_discard(bytes);
+    return elements;
+  }
+  void give(Bytes&& elements) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(elements));
+  }
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    idle_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Bytes> idle_;
+};
+
 struct Batch {
   explicit Batch(IdleBatches& idle_batches) : idle(idle_batches) {}
   ~Batch() { idle.give(std::move(data)); }
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
+
+  std::optional<std::uint64_t> hash(std::size_t i) const {
+    return hashes.empty() ? std::nullopt : std::optional(hashes[i]);
+  }
 
   IdleBatches& idle;
   std::shared_ptr<ArrayRun> array;
@@ -61,6 +97,7 @@ struct Batch {
   MemoryBudget::Lease lease;
   std::vector<ChunkId> ids;
   ReadBatch data;
+  std::vector<std::uint64_t> hashes;  // of the chunks when they were read, where the plan proves all
 };
 
 }  // namespace chunkwise

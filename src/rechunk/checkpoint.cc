@@ -62,11 +62,11 @@ void Checkpointer::make_checkpoint() {
   if (state) journal_.append(fraction, done, as_bytes(*state));
 }
 
-void Checkpointer::finish() {
+void Checkpointer::finish(bool always) {
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
   if (error_) std::rethrow_exception(error_);
-  if (supported_ && journal_.has_checkpoint() && done_.n_pending() > 0) make_checkpoint();
+  if (supported_ && (always || journal_.has_checkpoint()) && done_.n_pending() > 0) make_checkpoint();
 }
 
 }  // namespace chunkwise

@@ -42,8 +42,9 @@ class Checkpointer {
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
 
-  /// Ends the thread. If the journal has been begun, makes a last checkpoint. Throws what a checkpoint threw.
-  void finish();
+  /// Ends the thread. If the journal has been begun, or `always`, makes a last checkpoint. Throws what a checkpoint
+  /// threw.
+  void finish(bool always = false);
 
  private:
   void run(const std::stop_token& stop);

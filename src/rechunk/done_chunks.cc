@@ -35,11 +35,12 @@ void pack_runs(Packer& out, std::vector<Index>& ids) {
 
 }  // namespace
 
-DoneChunks::DoneChunks(const std::vector<ArrayMeta>& targets)
+DoneChunks::DoneChunks(const std::vector<ArrayMeta>& targets, std::vector<std::vector<bool>> of_others)
     : earlier_(targets.size()), earlier_proofs_(targets.size()), pending_(targets.size()) {
   for (std::size_t i = 0; i < targets.size(); ++i) {
     earlier_[i].grid = targets[i].grid();
     earlier_[i].element_bytes = targets[i].dtype.bytes;
+    if (i < of_others.size()) earlier_[i].of_others = std::move(of_others[i]);
   }
 }
 
@@ -89,6 +90,14 @@ std::uint64_t DoneChunks::bytes_done_before() const {
   for (std::size_t array = 0; array < earlier_.size(); ++array)
     for (std::size_t i = 0; i < earlier_[array].done.size(); ++i)
       if (earlier_[array].done[i]) bytes += bytes_of(array, ChunkId{static_cast<Index>(i)});
+  return bytes;
+}
+
+std::uint64_t DoneChunks::bytes_of_others() const {
+  std::uint64_t bytes = 0;
+  for (std::size_t array = 0; array < earlier_.size(); ++array)
+    for (std::size_t i = 0; i < earlier_[array].of_others.size(); ++i)
+      if (earlier_[array].of_others[i]) bytes += bytes_of(array, ChunkId{static_cast<Index>(i)});
   return bytes;
 }
 

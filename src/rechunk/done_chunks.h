@@ -14,18 +14,27 @@
 namespace chunkwise {
 
 /// Two sets: the chunks that earlier runs finished, fixed before work begins, and those this run finished since the
-/// last checkpoint took them. Chunks are numbered in the target's grid, so neither depends on the plan. add() and the
-/// counters are thread-safe, as are the questions about earlier runs.
+/// last checkpoint took them. Chunks are numbered in the target's grid, so neither depends on the plan. Where several
+/// processes share the work, the chunks of the others count as done before. add() and the counters are thread-safe, as
+/// are the questions about earlier runs.
 class DoneChunks {
  public:
-  explicit DoneChunks(const std::vector<ArrayMeta>& targets);
+  /// `of_others`: by array and chunk, what other processes do; empty, or of an array empty: nothing.
+  explicit DoneChunks(const std::vector<ArrayMeta>& targets, std::vector<std::vector<bool>> of_others = {});
 
   /// Adds what take() packed in an earlier run. Throws Error{corrupt} if it does not fit the arrays.
   void restore(Unpacker& packed);
   bool was_done(std::size_t array, ChunkId id) const {
     const Earlier& earlier = earlier_[array];
-    return earlier.n_done > 0 && earlier.done[static_cast<std::size_t>(linear(id))];
+    const auto number = static_cast<std::size_t>(linear(id));
+    return (earlier.n_done > 0 && earlier.done[number]) || (!earlier.of_others.empty() && earlier.of_others[number]);
   }
+  /// False if no chunk of the array was.
+  bool any_was_done(std::size_t array) const {
+    return earlier_[array].n_done > 0 || !earlier_[array].of_others.empty();
+  }
+  /// Decoded bytes of what others do.
+  std::uint64_t bytes_of_others() const;
   Index n_done_before() const;
   Index n_done_before(std::size_t array) const { return earlier_[array].n_done; }
   /// Decoded bytes of what was done before; within the array, as everywhere where progress is counted.
@@ -47,6 +56,7 @@ class DoneChunks {
     std::size_t element_bytes = 1;
     Index n_done = 0;
     std::vector<bool> done;  // empty until one is
+    std::vector<bool> of_others;
   };
   struct Pending {
     std::vector<Index> ids;

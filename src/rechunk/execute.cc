@@ -5,16 +5,11 @@
 #include "rechunk/execute.h"
 
 #include <fmt/format.h>
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/global_control.h>
-#include <tbb/task_arena.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -25,43 +20,21 @@
 #include "base/sizes.h"
 #include "codec/chain.h"
 #include "rechunk/batch.h"
+#include "rechunk/chunks_to_read.h"
 #include "rechunk/element_copy.h"
 #include "rechunk/shard_blocks.h"
 #include "rechunk/stages.h"
+#include "rechunk/task_pool.h"
 #include "rechunk/tile_run.h"
-
-#if defined(__SANITIZE_THREAD__)
-#include <sanitizer/tsan_interface.h>
-#endif
 
 namespace chunkwise {
 namespace {
-
-/// ThreadSanitizer does not see how libtbb hands a task to another thread, and must be told on both sides.
-void hand_over([[maybe_unused]] void* to) {
-#if defined(__SANITIZE_THREAD__)
-  __tsan_release(to);
-#endif
-}
-void take_over([[maybe_unused]] void* from) {
-#if defined(__SANITIZE_THREAD__)
-  __tsan_acquire(from);
-#endif
-}
 
 /// They wait for the device: for names and sizes too, where every chunk is a file of its own.
 constexpr int kReaderThreads = 8;
 /// Small chunks share a task until it has about this many decoded bytes, so that scheduling does not show.
 constexpr std::uint64_t kTask_bytes = 256 * 1024;
-constexpr std::size_t kMostChunksPerBatch = 4096;
 constexpr std::uint64_t kBatchesInFlight = 8;
-
-struct Located {
-  std::uint64_t object;
-  std::uint64_t offset_bytes;
-  std::uint64_t length_bytes;
-  ChunkId id;
-};
 
 class Execution {
  public:
@@ -77,16 +50,16 @@ class Execution {
         read_ahead_(plan.read_ahead_bytes),
         shards_(plan.shards_bytes),
         idle_batches_(with_gaps(plan.read_ahead_bytes / kBatchesInFlight)),
-        parallelism_(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(plan.n_threads) + 1),
-        arena_(plan.n_threads, 0),
         opener_(plan, reader, sources, writer, targets),
-        rounds_(rounds_of(plan, done)) {
+        rounds_(rounds_of(plan, done)),
+        pool_(plan.n_threads, stop_.get_token(), [this](std::exception_ptr error) { fail(std::move(error)); }) {
     result_.proofs = done.earlier_proofs();
     bytes_before_ = done.bytes_done_before();
     for (const ArrayPlan& array : plan.arrays) total_bytes_ += array.decoded_bytes;
     for (const std::vector<Stage>& round : rounds_)
       for (const Stage& stage : round)
         if (stage.part == Stage::Part::fill) total_bytes_ += plan.arrays[stage.array].decoded_bytes;
+    total_bytes_ -= std::min(total_bytes_, done.bytes_of_others());
   }
 
   ExecuteResult run(const ProgressSink& progress, std::stop_token outer) {
@@ -96,14 +69,15 @@ class Execution {
     });
     const Clock::time_point begin = Clock::now();
     for (; round_ < rounds_.size() && !stop_.stop_requested(); ++round_) run_round(progress, begin);
-    idle_.clear();  // its memory is now for elements that are copied one by one
+    idle_elements_.clear();  // its memory is now for elements that are copied one by one
     for (std::size_t i = 0; i < plan_.arrays.size() && !stop_.stop_requested(); ++i)
       if (is_copied_last(plan_.arrays[i].kind)) copy_last(i, progress, begin);
     if (error_) std::rethrow_exception(error_);
     if (interrupted_) throw Error(Code::interrupted, "interrupted");
-    for (Worker& worker : workers_) result_.totals += worker.totals;
+    result_.totals += pool_.totals();
     result_.totals += reader_totals_;
-    if (progress) progress({total_bytes_, total_bytes_, seconds_since(begin)});
+    if (progress)
+      progress({total_bytes_, total_bytes_, seconds_since(begin), result_.totals, plan_.n_threads, 0, bytes_before_});
     return std::move(result_);
   }
 
@@ -114,20 +88,40 @@ class Execution {
     std::vector<std::jthread> readers;
     n_readers_ = kReaderThreads;
     for (int i = 0; i < kReaderThreads; ++i) readers.emplace_back([this] { read_loop(); });
-    {
-      std::unique_lock lock(state_mutex_);
-      while (!(n_readers_ == 0 && n_tasks_ == 0)) {
-        state_changed_.wait_for(lock, std::chrono::milliseconds(100));
-        if (!progress) continue;
-        lock.unlock();
-        progress({bytes_done(), total_bytes_, seconds_since(begin)});
-        lock.lock();
+    constexpr std::chrono::milliseconds kTick{100};
+    for (;;) {
+      StageTotals stages;
+      {
+        std::unique_lock lock(state_mutex_);
+        if (state_changed_.wait_for(lock, kTick, [this] { return n_readers_ == 0; })) {
+          lock.unlock();
+          if (pool_.wait_idle(kTick)) break;
+          lock.lock();
+        }
+        stages = reader_totals_;
       }
+      if (!progress) continue;
+      stages += pool_.totals();
+      progress({bytes_done(), total_bytes_, seconds_since(begin), stages, plan_.n_threads, 0, bytes_before_});
     }
     readers.clear();
+    if (drained_ && !stop_.stop_requested()) require_drained(*drained_);
+    drained_ = nullptr;
     array_ = nullptr;
     tile_ = nullptr;
     block_ = nullptr;
+  }
+
+  /// All that was put into an intermediate must have come out. Where tiles were left out, as done before, nothing can
+  /// be said but that every box came back as it was written.
+  void require_drained(const ArrayRun& array) const {
+    if (!array.scratch_sum || done_.n_done_before(array.index) > 0 || *array.scratch_sum == 0) return;
+    throw Error(
+        Code::mismatch,
+        fmt::format("{}: what came out of the intermediate array differs from what went in, by a content sum of "
+                    "{:016x}",
+                    array.plan->path, array.scratch_sum->load()),
+        "the memory of this machine is not to be trusted");
   }
 
   std::uint64_t bytes_done() const { return bytes_before_ + done_.bytes_done_now() + bytes_by_format_ + bytes_staged_; }
@@ -149,6 +143,8 @@ class Execution {
         } catch (Error& e) {
           throw e.in(batch->array->plan->path);
         }
+        if (plan_.proves_all)
+          for (const EncodedChunk& chunk : batch->data.chunks) batch->hashes.push_back(hash_of(chunk));
         StageTotals totals;
         totals.read_s = seconds_since(begin);
         for (const EncodedChunk& chunk : batch->data.chunks) {
@@ -173,7 +169,7 @@ class Execution {
   /// The next chunks to read, in plan order, with the memory for them. Null at the end or after a stop.
   std::shared_ptr<Batch> next_batch() {
     while (!stop_.stop_requested()) {
-      if (next_id_ < todo_.size()) return take_batch();
+      if (!todo_.at_end()) return take_batch();
       tile_ = nullptr;
       if (const auto step = order_.next()) {
         if (step->begins_block && !open_block()) return nullptr;
@@ -195,6 +191,7 @@ class Execution {
 
   void open_stage(const Stage& stage) {
     array_ = opener_.open(stage);
+    if (array_->reads_scratch) drained_ = array_;
     order_ = TileOrder(array_->tiles, array_->plan->block);
   }
 
@@ -212,7 +209,6 @@ class Execution {
   /// Finds the chunks of a block that move as they are.
   void open_copy(const Box& box) {
     todo_.clear();
-    next_id_ = 0;
     const ChunkGrid& grid = array_->source->grid();
     std::vector<ChunkId> absent;
     const auto look_at = [&](ChunkId id) {
@@ -223,16 +219,20 @@ class Execution {
     } else {
       for (const ChunkId id : grid.overlapping(box)) look_at(id);
     }
-    order_by_address();
-    for (const ChunkId id : absent) array_->sink->write(id, {{}, 0, true});
-    keep(*array_, absent, {});
+    todo_.sort();
+    std::vector<ChunkProof> proofs;
+    for (const ChunkId id : absent) {
+      array_->sink->write(id, {{}, 0, true});
+      if (plan_.proves_all && array_->target->storage == Storage::chunked) proofs.push_back({id, 0, true});
+    }
+    keep(*array_, absent, proofs);
     const std::lock_guard lock(state_mutex_);
     reader_totals_.n_chunks_absent += static_cast<Index>(absent.size());
   }
 
   /// True if earlier runs finished all of a tile.
   bool was_done(const ArrayRun& array, ChunkId tile) const {
-    if (done_.n_done_before(array.index) == 0) return false;
+    if (!done_.any_was_done(array.index)) return false;
     const std::vector<ChunkId> ids = array.sink->grid().overlapping(array.tiles.box(tile));
     return std::all_of(ids.begin(), ids.end(), [&](ChunkId id) { return done_.was_done(array.index, id); });
   }
@@ -257,7 +257,7 @@ class Execution {
       bytes_by_format_ += element_bytes;
       if (!progress || seconds_since(last_told) < 0.1) return;
       last_told = Clock::now();
-      progress({bytes_done(), total_bytes_, seconds_since(begin_of_all)});
+      progress({bytes_done(), total_bytes_, seconds_since(begin_of_all), {}, 0, 0, bytes_before_});
     };
     if (plan_.arrays[index].kind == ArrayPlan::Kind::by_format) {
       writer_.copy_elements(targets_[index].path, reader_, work);
@@ -284,12 +284,11 @@ class Execution {
     const std::vector<ChunkId> ids = grid.overlapping(covered);
     tile->present.resize(ids.size());
     todo_.clear();
-    next_id_ = 0;
     for (std::size_t i = 0; i < ids.size(); ++i) tile->present[i] = add_present(*array_, ids[i]);
-    tile->all_absent = todo_.empty();
+    tile->all_absent = todo_.size() == 0;
     tile->n_to_decode = static_cast<Index>(todo_.size());
     tile->needs_fill = todo_.size() < ids.size() || covered != tile->box;
-    order_by_address();
+    todo_.sort();
     if (tile->all_absent && array_->absent_stays_absent) {
       dispatch_encode(tile);  // needs no elements
       return true;
@@ -309,31 +308,17 @@ class Execution {
     if (tile.lease) return true;
     tile.lease = tiles_.take(tile.ticket, tile.array->plan->tile_bytes, stop_.get_token());
     if (!tile.lease) return false;
-    tile.elements = take_elements(elements_bytes(tile));
+    tile.elements = idle_elements_.take(elements_bytes(tile));
     if (tile.needs_fill) fill_elements(tile.elements.span(), tile.array->fill);
     return true;
   }
 
   bool add_present(const ArrayRun& array, ChunkId id) {
-    ChunkRef ref;
     try {
-      ref = array.source->locate(id);
+      return todo_.add(*array.source, id);
     } catch (Error& e) {
       throw e.in(array.plan->path);
     }
-    if (std::holds_alternative<Absent>(ref)) return false;
-    const auto* stored = std::get_if<StoredAt>(&ref);
-    if (stored != nullptr)
-      todo_.push_back({stored->object, stored->offset_bytes, stored->length_bytes, id});
-    else
-      todo_.push_back({0, 0, most_bytes(ref), id});
-    return true;
-  }
-
-  void order_by_address() {
-    std::stable_sort(todo_.begin(), todo_.end(), [](const Located& a, const Located& b) {
-      return a.object != b.object ? a.object < b.object : a.offset_bytes < b.offset_bytes;
-    });
   }
 
   std::shared_ptr<Batch> take_batch() {
@@ -343,14 +328,7 @@ class Execution {
     batch->tile = array_->plan->kind == ArrayPlan::Kind::rewrite ? tile_ : nullptr;
     // Several requests in flight; at least one chunk each.
     const std::uint64_t most_bytes = read_ahead_.capacity_bytes() / kBatchesInFlight;
-    std::uint64_t bytes = 0;
-    while (next_id_ < todo_.size() && batch->ids.size() < kMostChunksPerBatch) {
-      const std::uint64_t length = todo_[next_id_].length_bytes;
-      if (!batch->ids.empty() && bytes + length > most_bytes) break;
-      bytes += length;
-      batch->ids.push_back(todo_[next_id_++].id);
-    }
-    bytes = with_gaps(bytes);
+    const std::uint64_t bytes = with_gaps(todo_.take(most_bytes, batch->ids));
     if (array_->target->dtype.is_varying() && bytes > read_ahead_.capacity_bytes()) {
       // Larger than the plan could know.
       if (bytes > tiles_.capacity_bytes())
@@ -368,51 +346,13 @@ class Execution {
 
   // ---- tasks ----
 
-  using Task = std::function<void(Worker&)>;
-  using Tasks = std::deque<std::unique_ptr<Task>>;
-
-  /// TBB says when and on which thread; what is to be done waits here, in order.
-  template <typename Function>
-  void enqueue(Tasks& among, Function&& function) {
-    auto task = std::make_unique<Task>(std::forward<Function>(function));
-    {
-      const std::lock_guard lock(state_mutex_);
-      ++n_tasks_;
-      among.push_back(std::move(task));
-    }
-    hand_over(this);
-    arena_.enqueue([this] { run_next_task(); });
-  }
-
-  void run_next_task() {
-    take_over(this);
-    std::unique_ptr<Task> task;
-    {
-      // What is finished is written first: it gives memory back, and is kept if the work is cut off.
-      const std::lock_guard lock(state_mutex_);
-      Tasks& tasks = to_write_.empty() ? to_decode_ : to_write_;
-      task = std::move(tasks.front());
-      tasks.pop_front();
-    }
-    if (!stop_.stop_requested()) {
-      try {
-        (*task)(workers_.local());
-      } catch (...) {
-        fail(std::current_exception());
-      }
-    }
-    task.reset();  // it counts as done when what it held is given back
-    const std::lock_guard lock(state_mutex_);
-    if (--n_tasks_ == 0) state_changed_.notify_all();
-  }
-
   void dispatch_decode(const std::shared_ptr<Batch>& batch) {
     const std::size_t per_task = chunks_per_task(batch->array->source->meta(), batch->array->plan->source_chunk);
     for (std::size_t begin = 0; begin < batch->ids.size(); begin += per_task) {
       const std::size_t end = std::min(begin + per_task, batch->ids.size());
-      enqueue(to_decode_, [this, batch, begin, end](Worker& worker) {
+      pool_.decode([this, batch, begin, end](Worker& worker) {
         for (std::size_t i = begin; i < end && !stop_.stop_requested(); ++i)
-          decode_chunk(*batch->tile, batch->ids[i], batch->data.chunks[i], worker);
+          decode_chunk(*batch->tile, batch->ids[i], batch->data.chunks[i], batch->hash(i), worker);
         const Index n = static_cast<Index>(end - begin);
         if (batch->tile->n_to_decode.fetch_sub(n) == n && !stop_.stop_requested()) dispatch_encode(batch->tile);
       });
@@ -427,27 +367,39 @@ class Execution {
   void dispatch_encode(const std::shared_ptr<TileRun>& tile) {
     const ArrayRun& array = *tile->array;
     std::vector<ChunkId> ids = array.target_grid.overlapping(tile->box);
-    if (!array.fills_scratch) std::erase_if(ids, [&](ChunkId id) { return done_.was_done(array.index, id); });
+    // What was done before still belongs to the tile's sum.
+    const auto is_done = [&](ChunkId id) { return !array.fills_scratch && done_.was_done(array.index, id); };
+    if (!array.content) std::erase_if(ids, is_done);
     order_by_shard(*array.target, ids);
     tile->n_to_encode = static_cast<Index>(ids.size());
     const std::size_t per_task = chunks_per_task(*array.target, array.target->chunk);
     for (std::size_t begin = 0; begin < ids.size(); begin += per_task) {
       std::vector<ChunkId> some(ids.begin() + static_cast<std::ptrdiff_t>(begin),
                                 ids.begin() + static_cast<std::ptrdiff_t>(std::min(begin + per_task, ids.size())));
-      enqueue(to_write_, [this, tile, some = std::move(some)](Worker& worker) {
-        std::size_t n_written = 0;
+      pool_.write([this, tile, some = std::move(some)](Worker& worker) {
+        const ArrayRun& of = *tile->array;
+        std::vector<ChunkId> written;
         std::vector<ChunkProof> proofs;
-        for (; n_written < some.size() && !stop_.stop_requested(); ++n_written)
-          if (const auto proof = encode_chunk(*tile, some[n_written], worker)) proofs.push_back(*proof);
-        keep(*tile->array, std::span(some).first(n_written), proofs);
+        for (const ChunkId id : some) {
+          if (stop_.stop_requested()) break;
+          if (of.content && !of.fills_scratch && done_.was_done(of.index, id)) {
+            count_chunk(*tile, id, worker);
+            continue;
+          }
+          if (const auto proof = encode_chunk(*tile, id, worker)) proofs.push_back(*proof);
+          written.push_back(id);
+        }
+        keep(of, written, proofs);
         const Index n = static_cast<Index>(some.size());
-        if (tile->n_to_encode.fetch_sub(n) == n) give_elements(std::move(tile->elements));
+        if (tile->n_to_encode.fetch_sub(n) != n) return;
+        if (of.content && !stop_.stop_requested()) require_all_out(*tile);
+        idle_elements_.give(std::move(tile->elements));
       });
     }
   }
 
   void dispatch_copy(const std::shared_ptr<Batch>& batch) {
-    enqueue(to_write_, [this, batch](Worker& worker) {
+    pool_.write([this, batch](Worker& worker) {
       const ArrayRun& array = *batch->array;
       const ChunkGrid& grid = array.sink->grid();
       const Clock::time_point begin = Clock::now();
@@ -456,17 +408,20 @@ class Execution {
       for (; i < batch->ids.size() && !stop_.stop_requested(); ++i) {
         const ChunkId id = batch->ids[i];
         EncodedChunk chunk = batch->data.chunks[i];
+        const auto read_hash = batch->hash(i);
+        bool as_read = true;
         try {
-          if (chunk.skipped_codecs != 0 && !array.sink->keeps_skipped_codecs())
+          if (chunk.skipped_codecs != 0 && !array.sink->keeps_skipped_codecs()) {
             chunk = with_all_codecs(chunk, *array.target, worker);
+            if (read_hash) require_unchanged(array, id, batch->data.chunks[i], *read_hash);
+            as_read = false;
+          }
           array.sink->write(id, chunk);
         } catch (Error& e) {
           throw e.in(fmt::format("chunk {} of {}", to_string(grid.coords(id)), array.plan->path));
         }
-        if (is_sampled(grid, id)) {
-          const std::uint64_t hash = chunk.absent ? 0 : XXH3_64bits(chunk.bytes.data(), chunk.bytes.size());
-          proofs.push_back({id, hash, chunk.absent});
-        }
+        if (read_hash || is_sampled(grid, id))
+          proofs.push_back({id, read_hash && as_read ? *read_hash : hash_of(chunk), chunk.absent});
         worker.totals.written_bytes += chunk.bytes.size();
         ++(chunk.absent ? worker.totals.n_chunks_absent : worker.totals.n_chunks_written);
       }
@@ -491,26 +446,6 @@ class Execution {
     all.insert(all.end(), proofs.begin(), proofs.end());
   }
 
-  /// A tile's memory goes from tile to tile while the size stays, which saves the system zeroing it again.
-  Bytes take_elements(std::size_t bytes) {
-    Bytes elements;
-    {
-      const std::lock_guard lock(state_mutex_);
-      if (!idle_.empty() && idle_.back().capacity() >= bytes && idle_.back().capacity() <= bytes + bytes / 16) {
-        elements = std::move(idle_.back());
-        idle_.pop_back();
-      } else {
-        idle_.clear();
-      }
-    }
-    elements.resize_discard(bytes);
-    return elements;
-  }
-  void give_elements(Bytes&& elements) {
-    const std::lock_guard lock(state_mutex_);
-    idle_.push_back(std::move(elements));
-  }
-
   void fail(std::exception_ptr error) {
     {
       const std::lock_guard lock(state_mutex_);
@@ -530,9 +465,7 @@ class Execution {
   MemoryBudget read_ahead_;
   MemoryBudget shards_;
   IdleBatches idle_batches_;
-  tbb::global_control parallelism_;
-  tbb::task_arena arena_;
-  tbb::enumerable_thread_specific<Worker> workers_;
+  IdleElements idle_elements_;
   std::stop_source stop_;
   std::atomic<bool> interrupted_{false};
   std::uint64_t bytes_before_ = 0;  // done by earlier runs
@@ -546,32 +479,24 @@ class Execution {
 
   std::mutex cursor_mutex_;  // guards the next seven: where reading stands
   std::shared_ptr<ArrayRun> array_;
-  TileOrder order_;  // what is left of the array
+  TileOrder order_;                    // what is left of the array
+  std::shared_ptr<ArrayRun> drained_;  // an intermediate comes alone
   BlockLease block_;
   std::shared_ptr<TileRun> tile_;
-  std::vector<Located> todo_;
-  std::size_t next_id_ = 0;
+  ChunksToRead todo_;
   std::size_t next_stage_ = 0;
 
-  std::mutex state_mutex_;  // guards the rest
+  std::mutex state_mutex_;  // guards the next five
   std::condition_variable state_changed_;
   int n_readers_ = 0;
-  Index n_tasks_ = 0;
-  Tasks to_write_;
-  Tasks to_decode_;
   std::exception_ptr error_;
   StageTotals reader_totals_;
   ExecuteResult result_;
-  std::vector<Bytes> idle_;
+
+  TaskPool pool_;  // last: its tasks use the others
 };
 
 }  // namespace
-
-const ArraySource& cut_as_planned(const ArraySource& source, const ArrayPlan& plan, std::unique_ptr<ArraySource>& own) {
-  if (source.meta().storage != Storage::contiguous || plan.source_chunk == source.meta().chunk) return source;
-  own = cut_linear(source, plan.source_chunk);
-  return *own;
-}
 
 ExecuteResult execute(const Plan& plan, const Reader& reader, const std::vector<ArrayMeta>& sources, Writer& writer,
                       const std::vector<ArrayMeta>& targets, DoneChunks& done, const ProgressSink& progress,

@@ -9,19 +9,11 @@
 #include "array/dataset.h"
 #include "rechunk/done_chunks.h"
 #include "rechunk/plan.h"
+#include "rechunk/progress.h"
 #include "rechunk/proof.h"
 #include "rechunk/stage_totals.h"
 
 namespace chunkwise {
-
-struct Progress {
-  std::uint64_t done_bytes = 0;  // of the target, decoded
-  std::uint64_t total_bytes = 0;
-  double elapsed_s = 0;
-};
-
-/// Called about ten times a second on the thread that called execute().
-using ProgressSink = std::function<void(const Progress&)>;
 
 struct ExecuteResult {
   StageTotals totals;
@@ -37,8 +29,5 @@ struct ExecuteResult {
 ExecuteResult execute(const Plan& plan, const Reader& reader, const std::vector<ArrayMeta>& sources, Writer& writer,
                       const std::vector<ArrayMeta>& targets, DoneChunks& done, const ProgressSink& progress,
                       std::stop_token stop);
-
-/// The array's source as the plan wants it cut. `own` keeps the uncut source alive.
-const ArraySource& cut_as_planned(const ArraySource& source, const ArrayPlan& plan, std::unique_ptr<ArraySource>& own);
 
 }  // namespace chunkwise

@@ -19,6 +19,7 @@ namespace {
 /// The first number of every record.
 constexpr std::uint64_t kIdentity = 1;
 constexpr std::uint64_t kCheckpoint = 2;
+constexpr std::uint64_t kEnd = 3;
 /// Fractions are stored in millionths.
 constexpr double kMillion = 1e6;
 
@@ -155,9 +156,12 @@ std::unique_ptr<Journal> Journal::open(const std::string& path) {
     log->for_each([&](ByteView record) {
       Unpacker in(record);
       const std::uint64_t kind = in.number();
-      if (kind != (first ? kIdentity : kCheckpoint)) throw Error(Code::corrupt, "a record of an unknown kind");
+      if (first ? kind != kIdentity : kind != kCheckpoint && kind != kEnd)
+        throw Error(Code::corrupt, "a record of an unknown kind");
       if (first) {
         journal->identity_ = unpack_identity(in);
+      } else if (kind == kEnd) {
+        journal->is_complete_ = true;
       } else {
         journal->fraction_done_ = static_cast<double>(in.number()) / kMillion;
         ++journal->n_checkpoints_;
@@ -192,6 +196,14 @@ void Journal::append(double fraction_done, const Packer& packed_done, ByteView s
   log_->append(out.view());
   ++n_checkpoints_;
   fraction_done_ = fraction_done;
+}
+
+void Journal::append_end() {
+  if (!log_) begin();
+  Packer out;
+  out.number(kEnd);
+  log_->append(out.view());
+  is_complete_ = true;
 }
 
 void Journal::restore(DoneChunks& done) const {

@@ -66,6 +66,9 @@ class Journal {
   void append(double fraction_done, const Packer& packed_done, ByteView state);
   /// Throws Error{corrupt} if the chunks do not fit the arrays.
   void restore(DoneChunks& done) const;
+  /// Says that nothing is left to do. Durable when it returns. Throws Error{io}.
+  void append_end();
+  bool is_complete() const { return is_complete_; }
   /// Calls `use` with the writer's state of every checkpoint, in order.
   void for_each_state(const std::function<void(ByteView)>& use) const;
   /// Removes the file, if there is one.
@@ -79,6 +82,7 @@ class Journal {
   WorkIdentity identity_;
   std::optional<RecordLog> log_;
   bool is_empty_ = false;
+  bool is_complete_ = false;
   std::uint64_t n_checkpoints_ = 0;
   double fraction_done_ = 0;
 };

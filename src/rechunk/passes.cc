@@ -214,6 +214,7 @@ Plan plan_passes(const std::vector<PlanInput>& arrays, const PlanRequest& reques
   plan.memory_bytes = request.memory_bytes;
   plan.base_bytes = request.base_bytes;
   plan.allows_loss = request.allows_loss;
+  plan.proves_all = request.proves_all;
   plan.n_threads = std::max(1, request.n_threads);
   CodecChain::ScratchNeed worker_need;
   ShardNeed shards;

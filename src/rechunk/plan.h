@@ -78,6 +78,9 @@ struct Plan {
   std::uint64_t scratch_index_bytes = 0;
   /// What turns out to be lost while elements are copied is told rather than refused.
   bool allows_loss = false;
+  /// Every chunk is remembered by a hash until the target is read back, and sums of what is read and of what is written
+  /// are compared on the way; else only a sample is remembered.
+  bool proves_all = false;
   std::uint64_t shards_bytes = 0;  // shards being written: where their chunks lie
 };
 
@@ -94,6 +97,7 @@ struct PlanRequest {
   std::uint64_t base_bytes = 0;
   int n_threads = 1;
   bool allows_loss = false;
+  bool proves_all = false;
   /// None: the source is read as often as it takes.
   std::optional<ScratchSpace> scratch;
 };

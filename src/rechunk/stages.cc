@@ -7,6 +7,12 @@
 
 namespace chunkwise {
 
+const ArraySource& cut_as_planned(const ArraySource& source, const ArrayPlan& plan, std::unique_ptr<ArraySource>& own) {
+  if (source.meta().storage != Storage::contiguous || plan.source_chunk == source.meta().chunk) return source;
+  own = cut_linear(source, plan.source_chunk);
+  return *own;
+}
+
 std::vector<std::vector<Stage>> rounds_of(const Plan& plan, const DoneChunks& done) {
   std::vector<std::vector<Stage>> rounds(1);
   for (std::size_t i = 0; i < plan.arrays.size(); ++i) {
@@ -60,6 +66,12 @@ std::shared_ptr<ArrayRun> StageOpener::open(const Stage& stage) {
   run->target_fill = fill_in_order(target, target.layout.byte_order);
   run->absent_stays_absent = run->fill == run->target_fill;
   run->leaves_out_fill = target.storage == Storage::chunked && !target.fill.empty() && !fills;
+  if (plan_.proves_all && plan.kind == ArrayPlan::Kind::rewrite) {
+    run->content = ContentSum(target.shape, target.dtype.element(), run->fill, target.layout.byte_order);
+    if (fills) scratch_sum_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+    if (fills) run->scratch_sum = scratch_sum_;
+    if (drains) run->scratch_sum = std::exchange(scratch_sum_, nullptr);
+  }
   if (plan.kind == ArrayPlan::Kind::rewrite) {
     run->decode = CodecChain(source.codecs, source.dtype.bytes);
     run->encode = CodecChain(target.codecs, target.dtype.bytes);

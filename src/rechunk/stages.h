@@ -24,6 +24,9 @@ struct Stage {
 /// an intermediate nothing goes of which all is done already.
 std::vector<std::vector<Stage>> rounds_of(const Plan& plan, const DoneChunks& done);
 
+/// The array's source as the plan wants it cut. `own` keeps the uncut source alive.
+const ArraySource& cut_as_planned(const ArraySource& source, const ArrayPlan& plan, std::unique_ptr<ArraySource>& own);
+
 /// Opens what the stages need.
 class StageOpener {
  public:
@@ -41,7 +44,8 @@ class StageOpener {
   const std::vector<ArrayMeta>& sources_;
   Writer& writer_;
   const std::vector<ArrayMeta>& targets_;
-  std::shared_ptr<ScratchArray> scratch_;  // between the two stages of an array
+  std::shared_ptr<ScratchArray> scratch_;  // between the two stages of an array, as the next
+  std::shared_ptr<std::atomic<std::uint64_t>> scratch_sum_;
 };
 
 }  // namespace chunkwise

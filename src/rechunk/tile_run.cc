@@ -91,7 +91,43 @@ std::size_t elements_bytes(const TileRun& tile) {
   return static_cast<std::size_t>(product(tile.box.shape)) * target.dtype.bytes;
 }
 
-void decode_chunk(TileRun& tile, ChunkId id, const EncodedChunk& chunk, Worker& worker) {
+std::uint64_t hash_of(const EncodedChunk& chunk) {
+  return chunk.absent ? 0 : XXH3_64bits(chunk.bytes.data(), chunk.bytes.size());
+}
+
+void require_unchanged(const ArrayRun& array, ChunkId id, const EncodedChunk& chunk, std::uint64_t read_hash) {
+  if (hash_of(chunk) == read_hash) return;
+  const std::string where =
+      fmt::format("encoded chunk {} of {}", to_string(array.source_grid.coords(id)), array.plan->path);
+  ReadBatch again;
+  array.source->read(std::span(&id, 1), again);
+  const ByteView now = chunk.bytes;
+  const ByteView wanted = again.chunks[0].bytes;
+  std::size_t at = 0;
+  while (at < now.size() && at < wanted.size() && now[at] == wanted[at]) ++at;
+  if (at == now.size() || at == wanted.size())
+    throw Error(Code::mismatch, fmt::format("{} was another for a while after it was read", where));
+  throw Error(Code::mismatch,
+              fmt::format("{} changed in memory after it was read: byte {} is 0x{:02x}, was 0x{:02x}", where, at,
+                          std::to_integer<unsigned>(now[at]), std::to_integer<unsigned>(wanted[at])),
+              "the memory of this machine is not to be trusted");
+}
+
+void require_all_out(const TileRun& tile) {
+  const std::uint64_t in = tile.sum_in;
+  const std::uint64_t out = tile.sum_out;
+  if (in == out) return;
+  throw Error(
+      Code::mismatch,
+      fmt::format("{}: the elements from ({}) on, {} of them, were read with the content sum {:016x} and are to "
+                  "be written with {:016x}",
+                  tile.array->plan->path, fmt::join(tile.box.origin.begin(), tile.box.origin.end(), ", "),
+                  to_string(tile.box.shape), in, out),
+      "the memory of this machine is not to be trusted");
+}
+
+void decode_chunk(TileRun& tile, ChunkId id, const EncodedChunk& chunk, std::optional<std::uint64_t> read_hash,
+                  Worker& worker) {
   const ArrayRun& array = *tile.array;
   const ArrayMeta& source = array.source->meta();
   const CutGrid& grid = array.source_grid;
@@ -109,8 +145,10 @@ void decode_chunk(TileRun& tile, ChunkId id, const EncodedChunk& chunk, Worker& 
     try {
       decoded = array.decode.decode(chunk.bytes, decoded_bytes, chunk.skipped_codecs, worker.scratch);
     } catch (Error& e) {
+      if (read_hash) require_unchanged(array, id, chunk, *read_hash);
       throw e.in(fmt::format("chunk {} of {}", to_string(grid.coords(id)), array.plan->path));
     }
+    if (read_hash) require_unchanged(array, id, chunk, *read_hash);
   }
   if (!array.change.empty()) {
     worker.changed.resize_discard(decoded.size());
@@ -123,6 +161,11 @@ void decode_chunk(TileRun& tile, ChunkId id, const EncodedChunk& chunk, Worker& 
   copy.src_layout = source.layout;
   copy.part = intersect(grid.box(id), tile.box);
   copy.element = array.change.empty() ? source.dtype.element() : array.target->dtype.element();
+  if (array.content) {
+    const std::uint64_t sum = array.content->of(copy.part, stored_box, source.layout, decoded.data());
+    tile.sum_in += sum;
+    if (array.reads_scratch && array.scratch_sum) *array.scratch_sum -= sum;
+  }
   if (array.plan->by_chunks) {
     scatter_to_chunks(tile, copy, decoded.data());
   } else {
@@ -134,45 +177,77 @@ void decode_chunk(TileRun& tile, ChunkId id, const EncodedChunk& chunk, Worker& 
   if (!chunk.absent) worker.totals.decoded_bytes += decoded_bytes;
 }
 
+namespace {
+
+/// A target chunk ready to be encoded; lies in the tile or in the worker's scratch.
+ByteView gather_chunk(TileRun& tile, ChunkId id, const Box& stored_box, bool overhangs, Worker& worker) {
+  const ArrayRun& array = *tile.array;
+  const ArrayMeta& target = *array.target;
+  const CutGrid& grid = array.target_grid;
+  const Box box = grid.box(id);
+  const auto stored_bytes = static_cast<std::size_t>(product(stored_box.shape)) * target.dtype.bytes;
+  if (array.plan->by_chunks) {
+    const MutableByteView slot = tile.elements.span().subspan(slot_offset_bytes(tile, grid.coords(id)), stored_bytes);
+    if (overhangs && target.pads_edges) fill_outside(stored_box, box, target.layout, array.target_fill, slot.data());
+    return slot;
+  }
+  if (stored_box == tile.box && target.layout.axes.rank() == 0) return tile.elements.view();
+  Bytes& gathered = worker.scratch.b;  // where the chain may encode from
+  gathered.resize_discard(stored_bytes);
+  BoxCopy copy;
+  copy.src_box = tile.box;
+  copy.src_layout.byte_order = target.layout.byte_order;
+  copy.dst_box = stored_box;
+  copy.dst_layout = target.layout;
+  copy.part = box;
+  copy.element = target.dtype.element();
+  copy_box(copy, tile.elements.data(), gathered.data());
+  if (overhangs && target.pads_edges) fill_outside(stored_box, box, target.layout, array.target_fill, gathered.data());
+  return gathered.view();
+}
+
+void add_sum(TileRun& tile, const Box& box, const Box& stored_box, ByteView decoded) {
+  const ArrayRun& array = *tile.array;
+  if (!array.content) return;
+  const std::uint64_t sum = array.content->of(box, stored_box, array.target->layout, decoded.data());
+  tile.sum_out += sum;
+  if (array.fills_scratch && array.scratch_sum) *array.scratch_sum += sum;
+}
+
+}  // namespace
+
+void count_chunk(TileRun& tile, ChunkId id, Worker& worker) {
+  const ArrayRun& array = *tile.array;
+  const Box box = array.target_grid.box(id);
+  // An absent one is all fill, and adds nothing.
+  if (array.absent_stays_absent && !any_present(tile, box)) return;
+  const Box stored_box = stored_box_of(array, id);
+  add_sum(tile, box, stored_box, gather_chunk(tile, id, stored_box, array.sink->grid().overhangs(id), worker));
+}
+
 std::optional<ChunkProof> encode_chunk(TileRun& tile, ChunkId id, Worker& worker) {
   const ArrayRun& array = *tile.array;
   const ArrayMeta& target = *array.target;
   const CutGrid& grid = array.target_grid;
   const Box box = grid.box(id);
-  const bool sampled = !array.fills_scratch && is_sampled(array.sink->grid(), id);
+  const bool sampled = !array.fills_scratch && (array.content || is_sampled(array.sink->grid(), id));
   const std::optional<ChunkProof> absent =
       sampled && target.storage == Storage::chunked ? std::optional<ChunkProof>({id, 0, true}) : std::nullopt;
   if (array.absent_stays_absent && !any_present(tile, box)) {
     array.sink->write(id, {{}, 0, true});
     if (!array.fills_scratch) ++worker.totals.n_chunks_absent;
-    return absent;
+    if (!sampled || absent) return absent;
+    // In one run of bytes its place is filled.
+    Bytes& filled = worker.scratch.b;
+    filled.resize_discard(static_cast<std::size_t>(product(stored_box_of(array, id).shape)) * target.dtype.bytes);
+    fill_elements(filled.span(), array.target_fill);
+    return ChunkProof{id, XXH3_64bits(filled.data(), filled.size()), false};
   }
   Clock::time_point begin = Clock::now();
   const bool overhangs = !array.fills_scratch && array.sink->grid().overhangs(id);
   const Box stored_box = stored_box_of(array, id);
-  const auto stored_bytes = static_cast<std::size_t>(product(stored_box.shape)) * target.dtype.bytes;
-  ByteView decoded;
-  if (array.plan->by_chunks) {
-    const MutableByteView slot = tile.elements.span().subspan(slot_offset_bytes(tile, grid.coords(id)), stored_bytes);
-    if (overhangs && target.pads_edges) fill_outside(stored_box, box, target.layout, array.target_fill, slot.data());
-    decoded = slot;
-  } else if (stored_box == tile.box && target.layout.axes.rank() == 0) {
-    decoded = tile.elements.view();
-  } else {
-    Bytes& gathered = worker.scratch.b;  // where the chain may encode from
-    gathered.resize_discard(stored_bytes);
-    BoxCopy copy;
-    copy.src_box = tile.box;
-    copy.src_layout.byte_order = target.layout.byte_order;
-    copy.dst_box = stored_box;
-    copy.dst_layout = target.layout;
-    copy.part = box;
-    copy.element = target.dtype.element();
-    copy_box(copy, tile.elements.data(), gathered.data());
-    if (overhangs && target.pads_edges)
-      fill_outside(stored_box, box, target.layout, array.target_fill, gathered.data());
-    decoded = gathered.view();
-  }
+  const ByteView decoded = gather_chunk(tile, id, stored_box, overhangs, worker);
+  add_sum(tile, box, stored_box, decoded);
   // What reads the same unwritten need not be written.
   if (array.leaves_out_fill && all_equal(decoded, array.target_fill)) {
     array.sink->write(id, {{}, 0, true});

@@ -13,6 +13,7 @@
 #include "base/budget.h"
 #include "base/clock.h"
 #include "codec/chain.h"
+#include "grid/content_sum.h"
 #include "grid/cut_grid.h"
 #include "rechunk/execute.h"
 #include "rechunk/plan.h"
@@ -44,6 +45,10 @@ struct ArrayRun {
   bool absent_stays_absent = false;
   bool leaves_out_fill = false;  // a chunk of nothing but the target's fill need not be written
   ChunkGrid tiles;
+  /// With Plan::proves_all: of what is read and written.
+  std::optional<ContentSum> content;
+  /// With that, of an intermediate: what went in, less what came out. Shared by the two stages.
+  std::shared_ptr<std::atomic<std::uint64_t>> scratch_sum;
 };
 
 /// The shards that the tiles of one block are written into. Given back when the last one is done.
@@ -66,6 +71,9 @@ struct TileRun {
   bool all_absent = false;
   std::atomic<Index> n_to_decode{0};
   std::atomic<Index> n_to_encode{0};
+  /// Content sums of what was decoded into it, and of what was gathered from it to be encoded.
+  std::atomic<std::uint64_t> sum_in{0};
+  std::atomic<std::uint64_t> sum_out{0};
 };
 
 struct Worker {
@@ -78,12 +86,24 @@ struct Worker {
 std::size_t elements_bytes(const TileRun& tile);
 
 /// Decodes a source chunk, or takes the fill if it turned out to be absent, and scatters it into the tile. Different
-/// chunks of a tile may be decoded at the same time: their places are disjoint. Throws Error{corrupt} naming the chunk.
-void decode_chunk(TileRun& tile, ChunkId id, const EncodedChunk& chunk, Worker& worker);
+/// chunks of a tile may be decoded at the same time: their places are disjoint. `read_hash`: hash_of(chunk) when it was
+/// read. Throws Error{corrupt} naming the chunk, Error{mismatch} if the chunk is another now.
+void decode_chunk(TileRun& tile, ChunkId id, const EncodedChunk& chunk, std::optional<std::uint64_t> read_hash,
+                  Worker& worker);
+
+/// Of the encoded bytes, 0 of an absent chunk.
+std::uint64_t hash_of(const EncodedChunk& chunk);
+/// Throws Error{mismatch} naming the chunk, its first byte that differs from a second reading, and both values, unless
+/// its hash is still that of the time when it was read.
+void require_unchanged(const ArrayRun& array, ChunkId id, const EncodedChunk& chunk, std::uint64_t read_hash);
+/// Throws Error{mismatch} naming the tile and both sums, unless all that came in has gone out.
+void require_all_out(const TileRun& tile);
 
 /// Gathers a target chunk from the tile, encodes and writes it, unless it reads the same unwritten. The proof is of a
-/// sampled chunk only. Throws what encoding and writing throw, naming the chunk.
+/// sampled chunk only, unless the plan proves all. Throws what encoding and writing throw, naming the chunk.
 std::optional<ChunkProof> encode_chunk(TileRun& tile, ChunkId id, Worker& worker);
+/// Only adds the chunk, which an earlier run has written, to the tile's sum.
+void count_chunk(TileRun& tile, ChunkId id, Worker& worker);
 
 /// A full chunk encoded again by the whole chain, for sinks that cannot leave a codec out. Lies in the worker's
 /// scratch.

@@ -1,6 +1,7 @@
 #include "rechunk/tiling.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -264,7 +265,7 @@ void set_tile(const ArrayMeta& source, const ArrayMeta& target, const Shape& til
   plan.passes = static_cast<double>(plan.n_source_reads) / static_cast<double>(std::max<Index>(n_source, 1));
   const double stored = source.storage != Storage::contiguous ? static_cast<double>(source.stored_bytes)
                                                               : static_cast<double>(plan.decoded_bytes);
-  plan.read_bytes = static_cast<std::uint64_t>(stored * plan.passes);
+  plan.read_bytes = static_cast<std::uint64_t>(std::llround(stored * plan.passes));
   const std::uint64_t bookkeeping = bookkeeping_bytes(source, plan.source_chunk, tile);
   const std::uint64_t by_chunks_bytes = shape_bytes(tile, target.dtype.bytes);
   plan.by_chunks = meet_in_large_pieces(target, plan.source_chunk) && by_chunks_bytes <= most_bytes &&

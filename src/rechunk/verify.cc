@@ -8,11 +8,12 @@
 #include <chrono>
 #include <cstring>
 
-#include "array/element_change.h"
 #include "base/error.h"
 #include "base/for_each_index.h"
 #include "codec/chain.h"
+#include "rechunk/box_reader.h"
 #include "rechunk/element_copy.h"
+#include "rechunk/stages.h"
 #include "rechunk/tiling.h"
 
 namespace chunkwise {
@@ -24,79 +25,6 @@ std::string hex(ByteView bytes) {
   return text;
 }
 
-/// Decodes parts of arrays into dense buffers, as elements of the array `shown`, on all cores.
-class BoxReader {
- public:
-  BoxReader(const ArraySource& source, const ArrayMeta& shown, std::uint64_t batch_bytes, int n_threads)
-      : source_(source),
-        order_(shown.layout.byte_order),
-        element_(shown.dtype.element()),
-        change_(source.meta(), shown),
-        batch_bytes_(batch_bytes),
-        chain_(source.meta().codecs, source.meta().dtype.bytes),
-        fill_(fill_as(source.meta(), shown)),
-        scratch_(static_cast<std::size_t>(n_threads)) {}
-
-  /// C order.
-  void read(const Box& box, Bytes& elements) {
-    const ArrayMeta& meta = source_.meta();
-    elements.resize_discard(static_cast<std::size_t>(product(box.shape)) * meta.dtype.bytes);
-    const Box covered = intersect(box, whole(source_.grid().array()));
-    const std::vector<ChunkId> ids = source_.grid().overlapping(covered);
-    std::vector<std::pair<ChunkId, std::uint64_t>> stored;
-    bool needs_fill = covered != box;
-    for (ChunkId id : ids) {
-      const ChunkRef ref = source_.locate(id);
-      if (!std::holds_alternative<StoredAt>(ref)) needs_fill = true;
-      if (!std::holds_alternative<Absent>(ref)) stored.emplace_back(id, most_bytes(ref));
-    }
-    if (needs_fill) fill_elements(elements.span(), fill_);
-    std::vector<ChunkId> some;
-    for (std::size_t next = 0; next < stored.size();) {
-      some.clear();
-      for (std::uint64_t bytes = 0; next < stored.size(); ++next) {
-        bytes += stored[next].second;
-        if (!some.empty() && bytes > batch_bytes_) break;
-        some.push_back(stored[next].first);
-      }
-      ReadBatch batch;
-      source_.read(some, batch);
-      for_each_index(static_cast<int>(scratch_.size()), some.size(), [&](std::size_t i, std::size_t thread) {
-        if (batch.chunks[i].absent) return;
-        const ChunkGrid& grid = source_.grid();
-        const Box stored_box = meta.pads_edges ? grid.full_box(some[i]) : grid.box(some[i]);
-        const std::size_t bytes = static_cast<std::size_t>(product(stored_box.shape)) * meta.dtype.bytes;
-        ByteView decoded =
-            chain_.decode(batch.chunks[i].bytes, bytes, batch.chunks[i].skipped_codecs, scratch_[thread]);
-        Bytes changed;
-        if (!change_.empty()) {
-          changed = Bytes::copy_of(decoded);
-          change_.apply(changed.span());
-          decoded = changed.view();
-        }
-        BoxCopy copy;
-        copy.src_box = stored_box;
-        copy.src_layout = meta.layout;
-        copy.dst_box = box;
-        copy.dst_layout.byte_order = order_;
-        copy.part = intersect(grid.box(some[i]), box);
-        copy.element = element_;
-        copy_box(copy, decoded.data(), elements.data());
-      });
-    }
-  }
-
- private:
-  const ArraySource& source_;
-  ByteOrder order_;
-  ElementSize element_;
-  ElementChange change_;
-  std::uint64_t batch_bytes_;
-  CodecChain chain_;
-  std::vector<std::byte> fill_;
-  std::vector<CodecChain::Scratch> scratch_;  // of each thread
-};
-
 /// Lies in `batch`.
 EncodedChunk read_one(const ArraySource& source, ChunkId id, ReadBatch& batch) {
   if (std::holds_alternative<Absent>(source.locate(id))) return {{}, 0, true};
@@ -107,6 +35,21 @@ EncodedChunk read_one(const ArraySource& source, ChunkId id, ReadBatch& batch) {
 [[noreturn]] void differs(const std::string& path, const Shape& at, ByteView wanted, ByteView got) {
   throw Error(Code::mismatch, fmt::format("{}: element ({}) is {} in the source and {} in the target", path,
                                           fmt::join(at.begin(), at.end(), ", "), hex(wanted), hex(got)));
+}
+
+/// Throws Error{mismatch} with the first element of a box that is another in the target.
+void require_equal(const std::string& path, const Box& box, std::size_t element_bytes, ByteView wanted, ByteView got) {
+  if (std::memcmp(wanted.data(), got.data(), wanted.size()) == 0) return;
+  std::size_t at = 0;
+  while (wanted[at] == got[at]) ++at;
+  at -= at % element_bytes;
+  Shape position = box.origin;
+  auto rest = static_cast<Index>(at / element_bytes);
+  for (int axis = box.shape.rank() - 1; axis >= 0; --axis) {
+    position[axis] += rest % box.shape[axis];
+    rest /= box.shape[axis];
+  }
+  differs(path, position, wanted.subspan(at, element_bytes), got.subspan(at, element_bytes));
 }
 
 void check_stop(const std::stop_token& stop) {
@@ -142,23 +85,69 @@ void check_tree(const Hierarchy& got, const Hierarchy& wanted) {
   }
 }
 
-/// Decodes the sampled chunks of one array and compares them with what was written.
-void check_proofs(const ArrayPlan& plan, const ArraySource& uncut, const ArrayMeta& wanted,
-                  const std::vector<ChunkProof>& proofs, int n_threads, VerifyReport& report) {
-  std::unique_ptr<ArraySource> cut;
-  const ArraySource* source = &uncut;
-  if (uncut.meta().storage == Storage::contiguous && uncut.meta().chunk != wanted.chunk) {
-    cut = cut_linear(uncut, wanted.chunk);
-    source = cut.get();
+/// The array's source as it is stored, cut into the target's chunks where it lies in one run.
+const ArraySource& in_chunks(const ArraySource& uncut, const ArrayMeta& wanted, std::unique_ptr<ArraySource>& own) {
+  if (uncut.meta().storage != Storage::contiguous || uncut.meta().chunk == wanted.chunk) return uncut;
+  own = cut_linear(uncut, wanted.chunk);
+  return *own;
+}
+
+/// Of a chunk that is not what it should be: reads it from the source again, and throws Error{mismatch} with the first
+/// element that differs and both values. Returns if none does.
+void compare_with_source(const ArrayPlan& plan, const Plan& whole, const ArraySource& source_uncut,
+                         const ArraySource& target, ChunkId id) {
+  if (plan.kind == ArrayPlan::Kind::copy_chunks) {
+    std::unique_ptr<ArraySource> own;
+    const ArraySource& source = cut_as_planned(source_uncut, plan, own);
+    ReadBatch wanted_batch;
+    ReadBatch got_batch;
+    const ByteView wanted = read_one(source, id, wanted_batch).bytes;
+    const ByteView got = read_one(target, id, got_batch).bytes;
+    for (std::size_t at = 0; at < std::min(wanted.size(), got.size()); ++at)
+      if (wanted[at] != got[at])
+        throw Error(Code::mismatch, fmt::format("byte {} of the encoded chunk ({}) of {} is {} in the source and {} in "
+                                                "the target",
+                                                at, to_string(source.grid().coords(id)), plan.path,
+                                                hex(wanted.subspan(at, 1)), hex(got.subspan(at, 1))));
+    return;
   }
+  const Box box = target.grid().box(id);
+  std::unique_ptr<ArraySource> own;
+  const ArraySource* source = &source_uncut;
+  if (source_uncut.meta().storage == Storage::contiguous) {
+    own = cut_linear(source_uncut, linear_cut(source_uncut.meta(), box.shape));
+    source = own.get();
+  }
+  Bytes wanted;
+  Bytes got;
+  BoxReader(*source, target.meta(), whole.read_ahead_bytes / 2, 1).read(box, wanted);
+  BoxReader(target, target.meta(), whole.read_ahead_bytes / 2, 1).read(box, got);
+  require_equal(plan.path, box, target.meta().dtype.bytes, wanted.view(), got.view());
+}
+
+/// How many chunks of an array can be looked at at one time within the memory of the plan.
+int threads_for_chunks(const Plan& plan, const ArrayMeta& target) {
+  const std::uint64_t room_bytes = plan.read_ahead_bytes + plan.tiles_bytes;
+  const std::uint64_t chunk_bytes = std::max<std::uint64_t>(target.chunk_bytes(), 1);
+  return static_cast<int>(
+      std::clamp<std::uint64_t>(room_bytes / chunk_bytes, 1, static_cast<std::uint64_t>(plan.n_threads)));
+}
+
+/// Reads chunks of one array back, in the target's own order, and compares their hashes with what they held when they
+/// were written. What differs is looked for in the source.
+void check_proofs(const ArrayPlan& plan, const Plan& whole, const Reader& original, const std::string& source_path,
+                  const ArraySource& uncut, const ArrayMeta& wanted, const std::vector<ChunkProof>& proofs,
+                  VerifyReport& report, const std::function<void()>& tick) {
+  std::unique_ptr<ArraySource> cut;
+  const ArraySource* source = &in_chunks(uncut, wanted, cut);
   const ArrayMeta& meta = source->meta();
   const bool encoded = plan.kind == ArrayPlan::Kind::copy_chunks;
   const std::vector<std::byte> fill = fill_in_order(meta, meta.layout.byte_order);
   const CodecChain chain = encoded ? CodecChain() : CodecChain(meta.codecs, meta.dtype.bytes);
   std::atomic<std::uint64_t> bytes{0};
+  const int n_threads = threads_for_chunks(whole, wanted);
   std::vector<CodecChain::Scratch> scratch(static_cast<std::size_t>(n_threads));
-  for_each_index(n_threads, proofs.size(), [&](std::size_t i, std::size_t thread) {
-    const ChunkProof& proof = proofs[i];
+  const auto check = [&](const ChunkProof& proof, CodecChain::Scratch& of_thread) {
     const std::string where = fmt::format("chunk ({}) of {}", to_string(source->grid().coords(proof.id)), plan.path);
     ReadBatch batch;
     const EncodedChunk chunk = read_one(*source, proof.id, batch);
@@ -169,19 +158,44 @@ void check_proofs(const ArrayPlan& plan, const ArraySource& uncut, const ArrayMe
       const Box box = meta.pads_edges ? source->grid().full_box(proof.id) : source->grid().box(proof.id);
       try {
         content = chain.decode(content, static_cast<std::size_t>(product(box.shape)) * meta.dtype.bytes,
-                               chunk.skipped_codecs, scratch[thread]);
+                               chunk.skipped_codecs, of_thread);
       } catch (const Error& e) {
         throw Error(Code::mismatch, fmt::format("{} cannot be decoded in the target: {}", where, e.message()));
       }
     }
+    bytes += content.size();
     // Space allocated early is stored, full of fill, also where nothing was written.
     const bool same =
         proof.absent ? all_equal(content, fill) : XXH3_64bits(content.data(), content.size()) == proof.hash;
-    if (!same) throw Error(Code::mismatch, fmt::format("{} differs from what was written", where));
-    bytes += content.size();
-  });
-  report.n_chunks += static_cast<Index>(proofs.size());
-  report.bytes += bytes;
+    if (same) return;
+    const std::uint64_t hash = XXH3_64bits(content.data(), content.size());
+    try {
+      compare_with_source(plan, whole, *original.open_array(source_path), *source, proof.id);
+    } catch (const Error& e) {
+      if (e.code() == Code::mismatch) throw;
+    }
+    throw Error(Code::mismatch, fmt::format("{} differs from what was written: its hash is {:016x}, was {:016x}", where,
+                                            hash, proof.hash));
+  };
+  constexpr std::size_t kBetweenTicks = 256;
+  for (std::size_t begin = 0; begin < proofs.size(); begin += kBetweenTicks) {
+    const std::size_t n = std::min(kBetweenTicks, proofs.size() - begin);
+    for_each_index(n_threads, n, [&](std::size_t i, std::size_t thread) { check(proofs[begin + i], scratch[thread]); });
+    report.n_chunks += static_cast<Index>(n);
+    report.bytes += bytes.exchange(0);
+    tick();
+  }
+}
+
+/// In order of their chunks, one each; all, or those of the sample.
+std::vector<ChunkProof> known_chunks(std::vector<ChunkProof> proofs, const ArrayMeta& target, bool only_sample) {
+  const ChunkGrid grid = target.grid();
+  if (only_sample) std::erase_if(proofs, [&](const ChunkProof& proof) { return !is_sampled(grid, proof.id); });
+  std::sort(proofs.begin(), proofs.end(), [](const ChunkProof& a, const ChunkProof& b) { return a.id < b.id; });
+  proofs.erase(
+      std::unique(proofs.begin(), proofs.end(), [](const ChunkProof& a, const ChunkProof& b) { return a.id == b.id; }),
+      proofs.end());
+  return proofs;
 }
 
 /// Compares all elements of one array, tile by tile.
@@ -215,18 +229,7 @@ void check_elements(const ArrayPlan& plan, const Plan& whole, const ArraySource&
     } catch (const Error& e) {
       throw Error(Code::mismatch, fmt::format("{}: the target cannot be read back: {}", plan.path, e.what()));
     }
-    if (std::memcmp(wanted.data(), got.data(), wanted.size()) != 0) {
-      std::size_t at = 0;
-      while (wanted.data()[at] == got.data()[at]) ++at;
-      at -= at % element_bytes;
-      Shape position = box.origin;
-      Index rest = static_cast<Index>(at / element_bytes);
-      for (int axis = box.shape.rank() - 1; axis >= 0; --axis) {
-        position[axis] += rest % box.shape[axis];
-        rest /= box.shape[axis];
-      }
-      differs(plan.path, position, {wanted.data() + at, element_bytes}, {got.data() + at, element_bytes});
-    }
+    require_equal(plan.path, box, element_bytes, wanted.view(), got.view());
     report.bytes += wanted.size();
     tick();
   }
@@ -275,8 +278,19 @@ void check_encoded(const ArrayPlan& plan, const ArraySource& source_uncut, const
 
 }  // namespace
 
+double chance_to_find(const VerifyReport& report, Index n_wrong) {
+  const auto n_unseen = static_cast<double>(report.n_chunks_total - report.n_chunks);
+  double missed = 1;
+  for (Index i = 0; i < std::min(n_wrong, report.n_chunks_total); ++i) {
+    const auto before = static_cast<double>(i);
+    if (n_unseen <= before) return 1;
+    missed *= (n_unseen - before) / (static_cast<double>(report.n_chunks_total) - before);
+  }
+  return 1 - missed;
+}
+
 VerifyReport verify(VerifyMode mode, const Plan& plan, const Reader& source, const std::vector<ArrayMeta>& sources,
-                    const Reader& target, const Hierarchy& wanted, const std::vector<std::vector<ChunkProof>>& proofs,
+                    const Reader& target, const Hierarchy& wanted, std::vector<std::vector<ChunkProof>> proofs,
                     const ProgressSink& progress, std::stop_token stop) {
   VerifyReport report;
   report.mode = mode;
@@ -291,7 +305,7 @@ VerifyReport verify(VerifyMode mode, const Plan& plan, const Reader& source, con
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   const auto tick = [&] {
     check_stop(stop);
-    if (progress && mode == VerifyMode::full) progress({report.bytes, total_bytes, elapsed()});
+    if (progress && mode == VerifyMode::full) progress({report.bytes, total_bytes, elapsed(), {}, 0, 0, 0});
   };
   for (std::size_t i = 0; i < plan.arrays.size(); ++i) {
     const ArrayPlan& array = plan.arrays[i];
@@ -328,10 +342,14 @@ VerifyReport verify(VerifyMode mode, const Plan& plan, const Reader& source, con
       continue;
     }
     const std::unique_ptr<ArraySource> written = target.open_array(wanted.arrays[i].meta.path);
-    if (mode == VerifyMode::sample) {
-      check_proofs(array, *written, wanted.arrays[i].meta, proofs[i], plan.n_threads, report);
+    const ArrayMeta& meta = wanted.arrays[i].meta;
+    const std::vector<ChunkProof> known =
+        known_chunks(std::move(proofs[i]), meta, mode == VerifyMode::sample && plan.proves_all);
+    if (mode == VerifyMode::sample || std::ssize(known) == array.n_target_chunks) {
+      check_proofs(array, plan, source, sources[i].path, *written, meta, known, report, tick);
       continue;
     }
+    // An earlier run that this one went on from did not know that all would be wanted.
     const std::unique_ptr<ArraySource> original = source.open_array(sources[i].path);
     if (array.kind == ArrayPlan::Kind::copy_chunks)
       check_encoded(array, *original, *written, report, tick);

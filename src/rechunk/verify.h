@@ -20,13 +20,17 @@ struct VerifyReport {
   double seconds = 0;
 };
 
+/// The probability that of so many wrong chunks, wherever they are, at least one was among those compared.
+double chance_to_find(const VerifyReport& report, Index n_wrong);
+
 /// Reads the target again through `target`, a fresh reader.
-/// Both modes: every array is there with its type, shape and attribute names.
-/// sample: the chunks of `proofs` are decoded and their hashes compared. full: every element of every array is compared
-/// with a second reading of the source, by tiles within the plan's memory. Throws Error{mismatch} naming the array, the
-/// first element that differs and both values as bytes.
+/// Both modes: every array is there with its type, shape and attribute names; chunks are decoded in the target's own
+/// order and their hashes compared with `proofs`, those of what was written. sample: about 2 % of the chunks, and one
+/// of every edge class. full: all; with Plan::proves_all this proves every element, because what was written was
+/// compared with what was read. Only where proofs are missing, and for elements that go one by one, the source is read
+/// again. Throws Error{mismatch} naming the array, the first element that differs and both values as bytes.
 VerifyReport verify(VerifyMode mode, const Plan& plan, const Reader& source, const std::vector<ArrayMeta>& sources,
-                    const Reader& target, const Hierarchy& wanted, const std::vector<std::vector<ChunkProof>>& proofs,
+                    const Reader& target, const Hierarchy& wanted, std::vector<std::vector<ChunkProof>> proofs,
                     const ProgressSink& progress, std::stop_token stop);
 
 }  // namespace chunkwise

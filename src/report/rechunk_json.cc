@@ -62,6 +62,18 @@ Json choice(const PlanChoice& way) {
   return json;
 }
 
+const char* step_name(RechunkReport::Slots::Step step) {
+  switch (step) {
+    case RechunkReport::Slots::Step::plan:
+      return "plan";
+    case RechunkReport::Slots::Step::part:
+      return "part";
+    case RechunkReport::Slots::Step::finish:
+      return "finish";
+  }
+  return "";
+}
+
 const char* mode_name(VerifyMode mode) {
   return mode == VerifyMode::none ? "none" : (mode == VerifyMode::sample ? "sample" : "full");
 }
@@ -128,14 +140,37 @@ std::string rechunk_json(const RechunkReport& report) {
                   {"bytes_decoded", decoded_bytes},
                   {"requests", n_reads},
                   {"chunks_written", n_writes},
-                  {"seconds", report.predicted_seconds}};
+                  {"seconds", report.predicted_seconds},
+                  {"seconds_low", report.predicted_seconds / report.error_factor},
+                  {"seconds_high", report.predicted_seconds * report.error_factor},
+                  {"device", report.predicted_for}};
+  json["disk"] = nullptr;
+  if (report.disk) {
+    const DiskNeed& disk = *report.disk;
+    json["disk"] = {{"target_bytes", disk.target.bytes},
+                    {"target_bytes_low", disk.target.low_bytes},
+                    {"target_bytes_high", disk.target.high_bytes},
+                    {"scratch_bytes", disk.scratch_bytes},
+                    {"folder", disk.folder},
+                    {"free_bytes", disk.free_bytes}};
+  }
+  json["step"] = nullptr;
+  if (report.slots) {
+    const RechunkReport::Slots& slots = *report.slots;
+    json["step"] = {{"name", step_name(slots.step)},
+                    {"part", slots.part > 0 ? Json(slots.part) : Json(nullptr)},
+                    {"parts", slots.n_parts > 0 ? Json(slots.n_parts) : Json(nullptr)},
+                    {"was_complete", slots.was_complete},
+                    {"folder", slots.folder}};
+  }
   json["resumed"] = nullptr;
   if (report.resumed) {
     json["resumed"] = {{"tiles_done_before", report.resumed->n_tiles},
                        {"chunks_done_before", report.resumed->n_chunks},
                        {"bytes_done_before", report.resumed->bytes}};
   }
-  if (report.dry_run) {
+  const bool only_plans = report.dry_run || (report.slots && report.slots->step == RechunkReport::Slots::Step::plan);
+  if (only_plans) {
     json["actual"] = nullptr;
     json["verified"] = nullptr;
   } else {
@@ -160,7 +195,13 @@ std::string rechunk_json(const RechunkReport& report) {
                         {"chunks", report.verified.n_chunks},
                         {"chunks_total", report.verified.n_chunks_total},
                         {"bytes", report.verified.bytes},
-                        {"seconds", report.verified.seconds}};
+                        {"seconds", report.verified.seconds},
+                        {"chances", Json::array()}};
+    if (report.verified.mode == VerifyMode::sample && report.verified.n_chunks_total > 0 && !report.copied_as_is)
+      for (const Index n_wrong : {Index{1}, Index{10}, Index{100}})
+        json["verified"]["chances"].push_back(
+            {{"wrong_chunks", n_wrong}, {"found", chance_to_find(report.verified, n_wrong)}});
+    if (report.slots && report.slots->step == RechunkReport::Slots::Step::part) json["verified"] = nullptr;
     if (report.limits) {
       const Limits& limits = *report.limits;
       json["limits"] = {{"read_bytes_per_s", limits.read_bytes_per_s},

@@ -67,6 +67,56 @@ std::string other_choices(const ArrayPlan& plan) {
   return out;
 }
 
+/// What the step of a shared rewrite has done, and what comes next.
+std::string slots_text(const RechunkReport& report) {
+  const RechunkReport::Slots& slots = *report.slots;
+  switch (slots.step) {
+    case RechunkReport::Slots::Step::plan:
+      return fmt::format("{}\nthen: rechunk --part I/N {} {}, for I from 1 to N, and rechunk --finish\n",
+                         slots.was_complete ? "the plan was there already; nothing was changed"
+                                            : fmt::format("plan written to {}", slots.folder),
+                         report.source, report.target);
+    case RechunkReport::Slots::Step::part:
+      if (slots.was_complete) return fmt::format("part {} of {} was complete already\n", slots.part, slots.n_parts);
+      return fmt::format("part {} of {}: read {}, wrote {} in {}, peak memory {}\n", slots.part, slots.n_parts,
+                         format_bytes(report.totals.read_bytes), format_bytes(report.totals.written_bytes),
+                         format_seconds(report.seconds), format_bytes(report.peak_rss_bytes));
+    case RechunkReport::Slots::Step::finish:
+      return fmt::format("{} parts made it\n", slots.n_parts);
+  }
+  return "";
+}
+
+/// What the run would move and take.
+std::string expectations_text(const RechunkReport& report) {
+  std::uint64_t read_bytes = 0;
+  Index n_reads = 0;
+  Index n_writes = 0;
+  for (const RechunkReport::Variable& variable : report.variables) {
+    read_bytes += variable.plan.read_bytes;
+    n_reads += variable.plan.n_source_reads;
+    n_writes += variable.plan.n_target_chunks;
+  }
+  const auto text = [](double bytes) { return format_bytes(static_cast<std::uint64_t>(bytes)); };
+  std::string out = fmt::format("reads {} in {} chunks", format_bytes(read_bytes), format_count(n_reads));
+  if (report.disk) {
+    const DiskNeed& disk = *report.disk;
+    out += fmt::format(", writes about {} ({} to {}) in {} chunks\n", text(disk.target.bytes),
+                       text(disk.target.low_bytes), text(disk.target.high_bytes), format_count(n_writes));
+    out += fmt::format(
+        "disk: {}{} free in '{}'\n",
+        disk.scratch_bytes > 0 ? fmt::format("{} of scratch space; ", format_bytes(disk.scratch_bytes)) : std::string(),
+        format_bytes(disk.free_bytes), disk.folder);
+  } else {
+    out += "\n";
+  }
+  if (report.predicted_seconds > 0)
+    out += fmt::format("takes about {} ({} to {}) with a usual {}\n", format_seconds(report.predicted_seconds),
+                       format_seconds(report.predicted_seconds / report.error_factor),
+                       format_seconds(report.predicted_seconds * report.error_factor), report.predicted_for);
+  return out;
+}
+
 std::string rate_text(double bytes_per_s) {
   return bytes_per_s > 0 ? format_bytes(static_cast<std::uint64_t>(bytes_per_s)) + "/s" : "";
 }
@@ -142,6 +192,9 @@ std::string rechunk_text(const RechunkReport& report) {
         format_bytes(plan.tiles_bytes), format_bytes(plan.read_ahead_bytes),
         plan.shards_bytes > 0 ? fmt::format("open shards {}, ", format_bytes(plan.shards_bytes)) : "", plan.n_threads,
         plan.n_threads == 1 ? "" : "s", format_bytes(plan.worker_bytes), format_bytes(plan.base_bytes));
+  if (report.slots) out += slots_text(report);
+  if (report.slots && report.slots->step != RechunkReport::Slots::Step::finish) return out;
+  if (report.dry_run && !report.copied_as_is) out += expectations_text(report);
   if (report.dry_run) {
     out += "dry run: nothing was written\n";
     return out;
@@ -171,9 +224,12 @@ std::string rechunk_text(const RechunkReport& report) {
     case VerifyMode::sample:
       out += fmt::format("verified: {} of {} chunks read back and compared\n", format_count(report.verified.n_chunks),
                          format_count(report.verified.n_chunks_total));
+      if (report.verified.n_chunks < report.verified.n_chunks_total)
+        out += fmt::format("  a wrong chunk is found with a probability of {:.1f} %, one of ten with {:.0f} %\n",
+                           100 * chance_to_find(report.verified, 1), 100 * chance_to_find(report.verified, 10));
       break;
     case VerifyMode::full:
-      out += fmt::format("verified: all {} chunks compared with the source\n",
+      out += fmt::format("verified: all {} chunks read back, equal to what was read\n",
                          format_count(report.verified.n_chunks_total));
       break;
   }

@@ -5,13 +5,20 @@
 //   CHUNKWISE_FAULT_BYTES   so many bytes pass before reads or writes fail; a write that reaches them is cut short
 //   CHUNKWISE_FAULT_CALLS   so many calls pass before they fail
 //   CHUNKWISE_FAULT_SLEEP   microseconds that every such call takes longer
+// Or they succeed, and a bit is wrong (CHUNKWISE_FAULT_BIT, counted from the first byte, modulo the length):
+//   CHUNKWISE_FAULT_CALL=flip-write   in what is written to such a file, at least CHUNKWISE_FAULT_BYTES at once, by
+//                                     the call after CHUNKWISE_FAULT_CALLS others
+//   CHUNKWISE_FAULT_CALL=flip-read    in memory, in a block of CHUNKWISE_FAULT_BYTES that was read and hashed once, the
+//                                     one after CHUNKWISE_FAULT_CALLS others
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +71,48 @@ static long admit(size_t size) {
   return -1;
 }
 
+static int is_turn(void) {
+  return atomic_fetch_add(&passed_calls, 1) == number("CHUNKWISE_FAULT_CALLS", 0);
+}
+
+static void flip(void* buffer, size_t size) {
+  const size_t bit = (size_t)number("CHUNKWISE_FAULT_BIT", 0) % (size * 8);
+  ((unsigned char*)buffer)[bit / 8] ^= (unsigned char)(1U << bit % 8);
+}
+
+// What is to be written in place of `buffer`, which the caller frees; NULL: the buffer itself.
+static void* flipped(int fd, const void* buffer, size_t size) {
+  if (size == 0 || (long)size < number("CHUNKWISE_FAULT_BYTES", 0)) return NULL;
+  if (!concerns_fd("flip-write", fd) || !is_turn()) return NULL;
+  void* copy = malloc(size);
+  memcpy(copy, buffer, size);
+  flip(copy, size);
+  return copy;
+}
+
+// A chunk is hashed when it was read and again when it was decoded; its memory serves the next one then. So every other
+// hash of the same block is that of a chunk just read.
+uint64_t XXH3_64bits(const void* input, size_t size) {
+  static uint64_t (*real)(const void*, size_t);
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  static struct {
+    const void* block;
+    int n;
+  } seen[4096];
+  if (!real) real = (uint64_t(*)(const void*, size_t))dlsym(RTLD_NEXT, "XXH3_64bits");
+  const uint64_t hash = real(input, size);
+  const char* call = getenv("CHUNKWISE_FAULT_CALL");
+  if (!call || strcmp(call, "flip-read") != 0 || (long)size != number("CHUNKWISE_FAULT_BYTES", 0)) return hash;
+  pthread_mutex_lock(&mutex);
+  int i = 0;
+  while (i < 4095 && seen[i].block && seen[i].block != input) ++i;
+  seen[i].block = input;
+  const int just_read = seen[i].n++ % 2 == 0;
+  if (just_read && is_turn()) flip((void*)input, size);
+  pthread_mutex_unlock(&mutex);
+  return hash;
+}
+
 ssize_t pread(int fd, void* buffer, size_t size, off_t offset) {
   long n = (long)size;
   if (concerns_fd("read", fd)) n = admit(size);
@@ -76,7 +125,10 @@ ssize_t pread64(int fd, void* buffer, size_t size, off_t offset) {
 ssize_t pwrite(int fd, const void* buffer, size_t size, off_t offset) {
   long n = (long)size;
   if (concerns_fd("write", fd)) n = admit(size);
-  return n < 0 ? -1 : syscall(SYS_pwrite64, fd, buffer, (size_t)n, offset);
+  void* const other = flipped(fd, buffer, size);
+  const ssize_t done = n < 0 ? -1 : syscall(SYS_pwrite64, fd, other ? other : buffer, (size_t)n, offset);
+  free(other);
+  return done;
 }
 ssize_t pwrite64(int fd, const void* buffer, size_t size, off_t offset) {
   return pwrite(fd, buffer, size, offset);
@@ -91,7 +143,10 @@ ssize_t read(int fd, void* buffer, size_t size) {
 ssize_t write(int fd, const void* buffer, size_t size) {
   long n = (long)size;
   if (concerns_fd("write", fd)) n = admit(size);
-  return n < 0 ? -1 : syscall(SYS_write, fd, buffer, (size_t)n);
+  void* const other = flipped(fd, buffer, size);
+  const ssize_t done = n < 0 ? -1 : syscall(SYS_write, fd, other ? other : buffer, (size_t)n);
+  free(other);
+  return done;
 }
 
 int fsync(int fd) {

@@ -20,14 +20,14 @@ SHAPE = (64, 128, 96)  # f4: 3 MiB
 LIMIT_S = 40
 
 
-def shim(path, call, error=0, after_bytes=0, after_calls=0, sleep_us=0):
-    """The environment in which calls on files whose path contains `path` fail."""
+def shim(path, call, error=0, after_bytes=0, after_calls=0, sleep_us=0, bit=0):
+    """The environment in which calls on files whose path contains `path` fail; tests/fault/shim.c has the words."""
     library = os.environ.get("CHUNKWISE_FAULT_SHIM", "")
     if not os.path.exists(library):
         raise harness.Skip("CHUNKWISE_FAULT_SHIM names no library; ctest sets it")
     return dict(os.environ, LD_PRELOAD=library, CHUNKWISE_FAULT_PATH=str(path), CHUNKWISE_FAULT_CALL=call,
                 CHUNKWISE_FAULT_ERRNO=str(error), CHUNKWISE_FAULT_BYTES=str(after_bytes),
-                CHUNKWISE_FAULT_CALLS=str(after_calls), CHUNKWISE_FAULT_SLEEP=str(sleep_us))
+                CHUNKWISE_FAULT_CALLS=str(after_calls), CHUNKWISE_FAULT_SLEEP=str(sleep_us), CHUNKWISE_FAULT_BIT=str(bit))
 
 
 def make_source(t, kind):

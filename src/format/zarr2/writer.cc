@@ -28,7 +28,7 @@ class TreeWriter {
   TreeWriter(std::shared_ptr<Store> store, const Hierarchy& tree)
       : store_(std::move(store)), tree_(tree), hints_(tree), alone_(is_single_array(tree)) {}
 
-  std::unique_ptr<Writer> write() {
+  std::unique_ptr<Writer> write(bool shares_target) {
     if (!alone_) {
       for (const GroupNode& group : tree_.groups) add_group(group);
     }
@@ -40,7 +40,7 @@ class TreeWriter {
       std::string text = dump_json(document, kIndent);
       if (key.find('/') == std::string::npos) {
         held.emplace_back(key, std::move(text));
-      } else {
+      } else if (!shares_target) {
         store_->write(key, as_bytes(text));
       }
     }
@@ -159,12 +159,13 @@ class TreeWriter {
 
 std::unique_ptr<Writer> create(const std::string& path, const Hierarchy& tree) {
   check(tree);
-  return TreeWriter(create_store(path), tree).write();
+  return TreeWriter(create_store(path), tree).write(false);
 }
 
-std::unique_ptr<Writer> resume(const std::string& path, const Hierarchy& tree, const EarlierWork&) {
+std::unique_ptr<Writer> resume(const std::string& path, const Hierarchy& tree, const EarlierWork& earlier) {
+  check(tree);
   // Documents are written anew, chunks stay.
-  return create(path, tree);
+  return TreeWriter(create_store(path), tree).write(earlier.shares_target);
 }
 
 }  // namespace chunkwise::zarr2

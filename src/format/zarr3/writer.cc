@@ -65,7 +65,7 @@ class TreeWriter {
     Json hints = hints_.document();
     std::vector<HeldObject> held;
     for (const Node& node : nodes_) {
-      if (node.path.empty()) continue;
+      if (node.path.empty() || (earlier != nullptr && earlier->shares_target)) continue;
       store_->write(node.path + "/zarr.json", as_bytes(dump_json(node.document, kIndent)));
     }
     CHUNKWISE_CHECK(!nodes_.empty() && nodes_.front().path.empty());
