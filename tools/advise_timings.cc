@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kTableHelp = R"(The table is CSV with a header; one row a measurement:
   pattern,start_D,n_D,...,chunk_D,...,wall_s      with every dimension D, in axis order
   optional: layout (chunked, contiguous), order (storage order, "y x time"),
-  store (file, objects), codec, device, stored_bytes (of the whole array))";
+  store (file, objects), client, codec, device, stored_bytes (of the whole array))";
 
 struct TableOptions {
   TimingsRequest request;
@@ -50,6 +50,11 @@ int run_predict(int argc, char** argv) {
   app.add_option("--timings", options.request.table, "the measured reads")->type_name("TABLE.csv");
   app.add_option("--device", options.request.device, "a name or a profile file; default: the saved profile")
       ->type_name("NAME|FILE");
+  app.add_option(
+         "--client", options.request.client,
+         "who read, see chunkadvise --help; default: the column client, else whom the profile\nis of, else hdf5 "
+         "or, of objects, zarr-python")
+      ->type_name("NAME");
   add_table_options(app, options);
   if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
   refuse_standard_stream("--timings", options.request.table);
@@ -79,6 +84,11 @@ int run_calibrate(int argc, char** argv) {
                  "save the profile here; default: as the one of this machine, which is\nused from then on")
       ->type_name("FILE");
   app.add_option("--budget", budget_s, "seconds to spend, 1 to 60 (default 20)")->type_name("S");
+  app.add_option(
+         "--client", options.request.client,
+         "who read, see chunkadvise --help; default: the column client, else whom the profile\nis of, else hdf5 "
+         "or, of objects, zarr-python")
+      ->type_name("NAME");
   add_table_options(app, options);
   if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
   if (options.request.table.empty()) {

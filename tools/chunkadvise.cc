@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "advise_timings.h"
+#include "advise_validate.h"
 #include "app/advise.h"
 #include "base/error.h"
 #include "base/sizes.h"
@@ -38,18 +39,22 @@ Accesses: NAME=dim/N,dim/N@WEIGHT; dim is a name or an axis number, N may be
 Commands, each with its --help:
   calibrate  measure a device, or fit one to timed reads
   predict    timed reads beside what the model says of them
+  validate   cold reads of the candidates, beside what the model says of them
   A file of such a name is ./predict.)";
 
 std::string named_row(std::string_view name, std::string_view summary) {
   return wrap(fmt::format("  {:<14}{}", name, summary), 16);
 }
 
-/// What can be named after -a, --device and --policy.
-std::string presets_devices_policies() {
+/// What can be named after -a, --device, --client and --policy.
+std::string named_things() {
   std::string text = "Accesses that have a name:\n";
   for (const auto& row : preset_rows()) text += named_row(row.name, row.summary);
   text += "Devices:\n";
   for (const auto& device : devices()) text += named_row(device.name, device.summary);
+  text += "Clients, with +cache:SIZE (chunk cache), +latest (files for HDF5 1.10 and later only),\n";
+  text += "+blockcache:SIZE, +readahead:SIZE (of remote files):\n";
+  for (const auto& client : clients()) text += named_row(client.name, client.summary);
   text += "Policies, those with a size as NAME:SIZE:\n";
   for (const auto& row : policy_rows()) text += named_row(row.name, row.summary);
   text += "NCO's choice of variables, with one of its maps as nco-g3d+lfp:SIZE (rd1 without):\n";
@@ -95,7 +100,7 @@ std::uint64_t parse_count(const std::string& option, const std::string& text) {
 /// `chunkadvise calibate`: a word that names no file and is near to a command.
 void suggest_command(const std::string& word) {
   if (word.find_first_of("./") != std::string::npos || access(word.c_str(), F_OK) == 0) return;
-  const std::string nearest = suggest(word, {"calibrate", "predict"});
+  const std::string nearest = suggest(word, {"calibrate", "predict", "validate"});
   if (nearest.rfind("did you mean", 0) == 0)
     throw Error(Code::not_found, fmt::format("no such file: {}", word), nearest);
 }
@@ -135,6 +140,10 @@ int run(int argc, char** argv) {
                  "saved, else " +
                      std::string(kDefaultDevice))
       ->type_name("NAME|FILE");
+  app.add_option("--client", request.client,
+                 "who reads: a name below, with options behind it as in hdf5+blockcache:8MiB; default:\nthe usual one "
+                 "for the format")
+      ->type_name("NAME");
   app.add_option("--candidate", request.candidates, "price this layout too: dim/N,dim/N or contiguous; repeatable")
       ->take_all()
       ->allow_extra_args(false)
@@ -187,14 +196,15 @@ int run(int argc, char** argv) {
                "list every chunk; default: of Zarr arrays of more than 4,096 some, so that stored bytes are \"about\"");
   app.add_flag("--json", json, "the report as JSON");
   app.add_flag("--explain", explain, "show the formula with the numbers put in");
-  group_options(app, "Question",
-                {"--access", "--access-log", "--device", "--objective", "--price-per-request", "--price-per-gb"});
+  group_options(
+      app, "Question",
+      {"--access", "--access-log", "--device", "--client", "--objective", "--price-per-request", "--price-per-gb"});
   group_options(app, "Layouts",
                 {"--candidate", "--policy", "--round", "--top", "--chunk-bytes", "--to", "--memory", "--objects",
                  "--codec-candidates", "--sample"});
   group_options(app, "Without a file", {"--shape", "--dtype", "--dims"});
   group_options(app, "Output", {"--check", "--check-factor", "--count", "--json", "--explain"});
-  if (const auto exit_code = parse_command_line(app, argc, argv, presets_devices_policies())) return *exit_code;
+  if (const auto exit_code = parse_command_line(app, argc, argv, named_things())) return *exit_code;
   refuse_standard_stream("FILE", request.path);
   refuse_standard_stream("--access-log", request.access_log);
   suggest_command(request.path);
@@ -251,6 +261,7 @@ int main(int argc, char** argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
   return chunkwise::run_command("chunkadvise", [&] {
     if (command == "predict") return chunkwise::run_predict(argc - 1, argv + 1);
+    if (command == "validate") return chunkwise::run_validate(argc - 1, argv + 1);
     if (command == "calibrate") return chunkwise::run_calibrate(argc - 1, argv + 1);
     return run(argc, argv);
   });

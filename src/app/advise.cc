@@ -110,6 +110,25 @@ void price_rewrite(Variable& variable, bool to_objects, const Question& question
   variable.rewrite->pays_after = even.reads;
 }
 
+/// The usual reader of a format.
+std::string reader_of(std::string_view format) {
+  if (format == "nc4" || format == "nc3") return "netcdf";
+  return usual_client(format.rfind("zarr", 0) == 0 ? Placement::one_object : Placement::one_file);
+}
+
+/// Whom the request names; else whose time the device's constants hold, else the usual reader. Throws Error{usage} for
+/// one that cannot read what is there.
+Client find_reader(const AdviseRequest& request, const Device& device, std::string_view format) {
+  if (request.client.empty()) return find_client(device.client.empty() ? reader_of(format) : device.client);
+  const Client client = find_client(request.client);
+  const bool is_zarr = format.rfind("zarr", 0) == 0;
+  if (format.empty() || client.is_plain() || client.name == "chunkwise" ||
+      (client.kind == Client::Kind::zarr) == is_zarr)
+    return client;
+  throw Error(Code::usage, fmt::format("{} does not read {}", client.name, is_zarr ? "Zarr" : "HDF5 or netCDF"),
+              is_zarr ? "zarr-python, tensorstore and chunkwise do" : "hdf5, netcdf and chunkwise do");
+}
+
 }  // namespace
 
 AdviseReport advise(const AdviseRequest& request) {
@@ -149,6 +168,16 @@ AdviseReport advise(const AdviseRequest& request) {
   const bool then_objects = elsewhere ? to->is_directory : report.is_directory;
   report.to = to != nullptr ? to->name : "";
   check_request(request, then_objects);
+  question.then_client = find_reader(request, question.device, report.to);
+  // With --to another kind of reader reads the present file.
+  question.now_client =
+      elsewhere && now_objects != then_objects
+          ? find_client(question.device.client.empty() ? reader_of(report.format) : question.device.client)
+          : question.then_client;
+  question.zarr_client = question.then_client.kind == Client::Kind::hdf5
+                             ? find_client(usual_client(Placement::one_object))
+                             : question.then_client;
+  report.client = question.then_client.name;
   if (to != nullptr) check_codecs(question, *to, report.variables);
   const bool asks_for_shards = request.to == "zarr3" || request.limits.max_objects;
   question.sharded = to != nullptr && to->has_shards && then_objects && asks_for_shards;
@@ -192,8 +221,8 @@ AdviseReport advise(const AdviseRequest& request) {
     const auto sampler = samplers.find(i);
     const SizeSampler* sample = sampler == samplers.end() ? nullptr : &sampler->second;
     if (sample != nullptr) variable.sample = {sample->n_boxes(), sample->decoded_bytes(), sample->why_not()};
-    const Stored now = stored_now(variable.meta, now_objects);
-    const Stored then = stored_then(variable.target, then_objects, now);
+    const Stored now = stored_now(variable.meta, now_objects, question.now_client);
+    const Stored then = stored_then(variable.target, then_objects, now, question.then_client);
     price_layouts(variable, now, then, sample, question, cache);
     find_front(variable, then, question, cache);
     find_copies(variable, then, question, cache);
@@ -204,14 +233,16 @@ AdviseReport advise(const AdviseRequest& request) {
 
 Shape recommended_chunk(const ArrayMeta& meta, bool in_objects) {
   if (!why_skipped(meta).empty()) return meta.chunk;
-  const Question question = understand({});
+  Question question = understand({});
+  question.now_client = question.then_client = question.zarr_client =
+      find_reader({}, question.device, in_objects ? "zarr3" : "");
   Variable variable = to_variable(meta);
   bind_accesses(variable, question);
   if (variable.patterns.empty()) return meta.chunk;
   variable.exists = meta.storage == Storage::chunked;
   SearchCache cache;
-  const Stored now = stored_now(meta, in_objects);
-  price_layouts(variable, now, stored_then(meta, in_objects, now), nullptr, question, cache);
+  const Stored now = stored_now(meta, in_objects, question.now_client);
+  price_layouts(variable, now, stored_then(meta, in_objects, now, question.then_client), nullptr, question, cache);
   return *variable.find(Layout::Kind::recommended)->chunk;
 }
 

@@ -25,6 +25,7 @@ struct AdviseRequest {
   std::vector<std::string> accesses;          // empty: time-series and map
   std::string access_log;                     // a file; its requests join `accesses`, with their numbers as weights
   std::string device;                         // empty: the default one
+  std::string client;                         // who reads; empty: whom the device is calibrated for, or the usual one
   std::vector<std::string> candidates;        // "time/92,y/9,x/11", "92,9,11" or "contiguous"
   std::string to;                             // format to advise for; empty: the file's, or one file without a file
   std::vector<std::string> codec_candidates;  // chains to compare with the variable's own, "shuffle,deflate:1,zstd:3"

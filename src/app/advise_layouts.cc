@@ -104,7 +104,7 @@ Pick search_codecs(Variable& variable, const Stored& then, const SizeSampler* sa
 
 }  // namespace
 
-Stored stored_now(const ArrayMeta& meta, bool in_objects) {
+Stored stored_now(const ArrayMeta& meta, bool in_objects, const Client& client) {
   Stored stored;
   const bool chunked = meta.storage == Storage::chunked;
   stored.array.shape = meta.shape;
@@ -112,6 +112,8 @@ Stored stored_now(const ArrayMeta& meta, bool in_objects) {
   if (chunked) stored.array.chunk = meta.chunk;
   if (!meta.shards.empty()) stored.array.shard = meta.unit();
   stored.array.placement = in_objects ? Placement::one_object : Placement::one_file;
+  stored.array.client = &client;
+  stored.array.n_growing_axes = static_cast<int>(std::count(meta.max_shape.begin(), meta.max_shape.end(), kUnlimited));
   stored.array.pads_edges = chunked ? meta.pads_edges : true;
   stored.array.decode = decode_cost(meta.codecs);
   stored.codecs = meta.codecs;
@@ -127,11 +129,12 @@ Stored stored_now(const ArrayMeta& meta, bool in_objects) {
   return stored;
 }
 
-Stored stored_then(const ArrayMeta& target, bool in_objects, const Stored& now) {
+Stored stored_then(const ArrayMeta& target, bool in_objects, const Stored& now, const Client& client) {
   Stored stored = now;
   stored.array.shard.reset();
   if (!target.shards.empty()) stored.array.shard = target.unit();
   stored.array.placement = in_objects ? Placement::one_object : Placement::one_file;
+  stored.array.client = &client;
   stored.array.pads_edges = true;  // of chunks, which is what a target gets
   if (target.storage == Storage::chunked) stored.array.pads_edges = target.pads_edges;
   stored.codecs = target.codecs;
@@ -244,6 +247,7 @@ void price_layouts(Variable& variable, const Stored& now, const Stored& then, co
     if (*shard == chunk) shard.reset();
     Stored in_store = then;
     in_store.array.placement = Placement::one_object;
+    in_store.array.client = &question.zarr_client;
     policies.push_back(price_layout(Layout::Kind::policy, policy.name, chunk, shard, in_store, patterns, question));
   }
   std::stable_sort(policies.begin(), policies.end(),

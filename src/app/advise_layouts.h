@@ -17,9 +17,9 @@ struct Stored {
 };
 
 /// As it is now: bytes on disk per byte come from its present chunks.
-Stored stored_now(const ArrayMeta& meta, bool in_objects);
+Stored stored_now(const ArrayMeta& meta, bool in_objects, const Client& client);
 /// As the target would store it, with the share and the compression of the present chunks where those are known.
-Stored stored_then(const ArrayMeta& target, bool in_objects, const Stored& now);
+Stored stored_then(const ArrayMeta& target, bool in_objects, const Stored& now, const Client& client);
 
 /// Layouts found, and rewrites priced, by everything they depend on: a thousand alike variables are searched once.
 class SearchCache {

@@ -8,6 +8,7 @@
 
 #include "app/advise.h"
 #include "model/access_log.h"
+#include "model/client.h"
 #include "model/policy.h"
 
 namespace chunkwise {
@@ -31,6 +32,9 @@ struct Question {
   bool default_accesses = false;
   std::optional<AccessLog> log;
   Device device;
+  Client now_client;   // who reads the present layout, and
+  Client then_client;  // who will read others; arrays point at them
+  Client zarr_client;  // for policies of Zarr alone
   std::vector<Candidate> candidates;
   std::vector<Policy> policies;
   std::optional<std::size_t> top;

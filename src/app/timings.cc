@@ -36,7 +36,9 @@ Timings read_timings(const TimingsRequest& request) {
 PredictReport compare(const TimingsRequest& request, Timings timings, Device device) {
   PredictReport report;
   report.table = request.table;
-  report.costs = predict(timings, device);
+  const std::optional<Client> client =
+      request.client.empty() ? std::nullopt : std::optional(find_client(request.client));
+  report.costs = predict(timings, device, client ? &*client : nullptr);
   report.by_pattern = accuracy_by_pattern(timings, report.costs);
   report.all = accuracy_of_all(timings, report.costs);
   report.timings = std::move(timings);

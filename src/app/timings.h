@@ -16,6 +16,7 @@ struct TimingsRequest {
   std::optional<Shape> shape;
   std::string dtype;              // empty: f4
   std::vector<std::string> dims;  // empty: as the table's header has them
+  std::string client;             // empty: each row's own, else whom the device is calibrated for, or the usual one
   std::string device;             // as load_device() takes it
 };
 

@@ -12,15 +12,6 @@
 namespace chunkwise {
 namespace {
 
-// Version 1 B-tree of HDF5: at most 64 entries a node, append-filled nodes hold about 50.
-constexpr double kIndexEntries = 50;
-constexpr double kShardEntry_bytes = 16;
-
-double index_node_bytes(int rank) {
-  const double key_bytes = 8 + 8.0 * (rank + 1);
-  return 24 + 65 * key_bytes + 64 * 8.0;
-}
-
 std::uint64_t rounded(double value) {
   return value < 1.8e19 ? static_cast<std::uint64_t>(std::llround(value)) : UINT64_MAX;
 }
@@ -47,142 +38,138 @@ double stored_size_bytes(const StoredArray& array) {
   return elements * static_cast<double>(array.element_bytes) * array.stored_ratio;
 }
 
-Pricer::Pricer(const StoredArray& array, const AccessPattern& pattern, const Device& device)
-    : array_(array), device_(&device) {
-  const Shape& extents = pattern.extents;
-  useful_bytes_ = static_cast<double>(array.element_bytes);
-  for (int axis = 0; axis < extents.rank(); ++axis) useful_bytes_ *= static_cast<double>(extents[axis]);
-  if (!array_.shard) return;
-  shards_ = 1;
-  shard_elements_ = 1;
-  for (int axis = 0; axis < extents.rank(); ++axis) {
-    const Index length = (*array_.shard)[axis];
-    shards_ *= touch_axis(array_.shape[axis], length, extents[axis], pattern.step(axis)).chunks;
-    shard_elements_ *= static_cast<double>(length);
-  }
+namespace {
+
+bool is_plain(const StoredArray& array) {
+  return array.client == nullptr || array.client->is_plain();
 }
 
-CostTerms Pricer::terms(std::span<const AxisTouch> axes, double chunk_elements, Requests& requests) const {
-  const Device& device = *device_;
-  const bool chunked = array_.chunk.has_value();
-  const bool objects = array_.placement == Placement::one_object;
-  const auto element_bytes = static_cast<double>(array_.element_bytes);
+double chunk_work_s(const StoredArray& array, const Device& device) {
+  const double own_s = is_plain(array) ? device.chunk_s.value : array.client->chunk_s / device.client_speed;
+  return own_s + array.decode.s_per_chunk;
+}
 
-  // 1. Geometry.
-  double units = 1;
-  double covered = 1;
-  double all_units = 1;
-  for (const auto& axis : axes) {
-    units *= axis.chunks;
-    covered *= axis.elements;
-    all_units *= axis.all_chunks;
-  }
-  const bool stores_padding = array_.pads_edges && !array_.decode.compresses;
-  requests.useful_bytes = useful_bytes_;
-  requests.chunks = chunked ? units : 1;
-  requests.decoded_bytes =
-      array_.pads_edges && chunked ? units * chunk_elements * element_bytes : covered * element_bytes;
-  requests.bytes = (stores_padding && chunked ? requests.decoded_bytes : covered * element_bytes) * array_.stored_ratio;
+double decode_s_per_byte(const StoredArray& array, const Device& device) {
+  if (device.decode_Bps > 0 && array.chunk) return 1 / device.decode_Bps;
+  return (array.decode.s_per_byte - array.decode.deflate_s_per_byte) / device.codec_speed +
+         array.decode.deflate_s_per_byte / device.deflate_speed;
+}
 
-  // 2. Requests: runs of neighbours, the way between them, and the index nodes that name the chunks.
-  const double unit_bytes = chunk_elements * element_bytes * array_.stored_ratio;
-  CostTerms terms;
-  terms.open_s = device.open_s;
-  const double in_flight = device.in_flight;
+CostTerms terms_of(const Trace& trace, const StoredArray& array, const Device& device, double& jumps_s) {
+  const bool plain = is_plain(array);
+  const bool objects = array.placement == Placement::one_object;
+  double in_flight = std::min(trace.in_flight, device.in_flight.value);
+  if (plain) in_flight = objects ? device.in_flight.value : 1;
   const auto rounds = [in_flight](double n) { return in_flight > 1 ? std::ceil(n / in_flight - 1e-9) / n : 1.0; };
-  if (objects && array_.shard) {
-    // Each shard is opened for its index, then each chunk is a range of it.
-    requests.requests = units;
-    requests.index_reads = shards_;
-    requests.jumps_s = units * device.jump_s(unit_bytes);
-    const double index_bytes = kShardEntry_bytes * shard_elements_ / chunk_elements;
-    terms.index_s = device.index_share * shards_ * rounds(shards_) *
-                    (device.jump_s(1e12) + device.object_s + index_bytes / device.stream_Bps);
-  } else if (chunked && device.window_bytes > 0) {
-    requests.requests = units;
-    requests.jumps_s =
-        units * (std::min(1.0, unit_bytes / device.window_bytes) * device.access_s + (objects ? device.object_s : 0.0));
-  } else if (objects) {
-    requests.requests = units;
-    requests.jumps_s = units * (device.jump_s(1e12) + device.object_s);
+  CostTerms terms;
+  const double open_object_s = device.jump_s(1e12) + device.object_s;
+  terms.open_s =
+      plain ? device.open_s.value : trace.metadata_reads * open_object_s + array.client->open_s / device.client_speed;
+  if (trace.index_reads > 0) {
+    const double each_s = device.jump_s(trace.index_distance_bytes) + (objects ? device.object_s : 0.0);
+    terms.index_s = device.index_share * (trace.index_reads * each_s + trace.index_bytes / device.stream_Bps) *
+                    (objects ? rounds(trace.index_reads) : 1.0);
+  }
+  jumps_s = 0;
+  if (array.chunk && device.window_bytes > 0 && !array.shard) {
+    const double unit_bytes = trace.bytes / trace.chunks;
+    jumps_s = trace.chunks * std::min(1.0, unit_bytes / device.window_bytes) * device.access_s;
   } else {
-    requests.requests = 1;
-    requests.jumps_s = device.jump_s(unit_bytes * all_units / 3);  // from the metadata to the first of the data
-    double leaves = 1;
-    visit_gaps(axes, [&](double count, double gap_units) {
-      requests.requests += count;
-      requests.jumps_s += count * device.jump_s(gap_units * unit_bytes);
-      leaves += count * std::min(1.0, (gap_units + 1) / kIndexEntries);
-    });
-    if (chunked) {
-      // Entries of the index are in row-major order too: one leaf per kIndexEntries chunks in a row, and the inner
-      // nodes above.
-      leaves += (units - requests.requests) / kIndexEntries;
-      const double depth = std::max(0.0, std::ceil(std::log(all_units / kIndexEntries) / std::log(kIndexEntries)));
-      requests.index_reads = std::min(leaves, std::ceil(all_units / kIndexEntries)) + depth;
-      const double node_bytes = index_node_bytes(static_cast<int>(axes.size()));
-      terms.index_s =
-          device.index_share * requests.index_reads *
-          (device.jump_s(std::max(node_bytes, kIndexEntries * unit_bytes)) + node_bytes / device.stream_Bps);
+    for (std::size_t i = 0; i < trace.n_jumps; ++i) {
+      jumps_s += trace.jumps[i].count * device.jump_s(trace.jumps[i].distance_bytes);
     }
   }
-
-  // 3. Time.
-  const double serial_s = requests.jumps_s + requests.bytes / device.stream_Bps;
-  terms.device_s = std::max(serial_s * rounds(requests.requests), requests.bytes / device.total_Bps);
-  terms.chunks_s = chunked ? units * (device.chunk_s + array_.decode.s_per_chunk) : device.chunk_s;
-  const bool any_codec = device.decode_Bps > 0 && chunked;
-  terms.decode_s =
-      requests.decoded_bytes * (any_codec ? 1 / device.decode_Bps : array_.decode.s_per_byte / device.codec_speed);
-  terms.copy_s = requests.useful_bytes / device.copy_Bps;
+  if (!array.shard) jumps_s += trace.objects * device.object_s;
+  // Reads of the index interrupt a run.
+  const double runs = objects ? trace.calls : std::min(trace.calls, trace.requests + (plain ? 0.0 : trace.index_reads));
+  const double serial_s = jumps_s + device.stream_s(trace.bytes, runs, trace.calls);
+  terms.device_s = std::max(serial_s * rounds(trace.calls), trace.bytes / device.total_Bps);
+  terms.chunks_s = array.chunk ? trace.chunks * chunk_work_s(array, device)
+                               : (plain ? device.chunk_s.value : array.client->chunk_s / device.client_speed);
+  if (!plain && trace.in_flight > 1) terms.device_s = std::max(0.0, terms.device_s - terms.chunks_s);
+  terms.decode_s = trace.decoded_bytes * decode_s_per_byte(array, device);
+  const double copied = trace.useful_bytes + (plain ? 0.0 : array.client->copies * trace.decoded_bytes);
+  terms.copy_s = copied / device.copy_Bps;
   return terms;
 }
 
+}  // namespace
+
+Cost price_trace(const Trace& trace, const StoredArray& array, const Device& device) {
+  Cost cost;
+  cost.requests = trace;
+  cost.terms = terms_of(trace, array, device, cost.jumps_s);
+  cost.seconds = cost.terms.sum_s();
+  cost.seconds_low = cost.seconds / device.error_factor;
+  cost.seconds_high = cost.seconds * device.error_factor;
+  return cost;
+}
+
+Pricer::Pricer(const StoredArray& array, const AccessPattern& pattern, const Device& device)
+    : array_(array), device_(&device) {
+  const Shape& extents = pattern.extents;
+  base_.useful_bytes = static_cast<double>(array.element_bytes);
+  for (int axis = 0; axis < extents.rank(); ++axis) base_.useful_bytes *= static_cast<double>(extents[axis]);
+  if (!array_.shard) return;
+  base_.shards = 1;
+  base_.shard_elements = 1;
+  for (int axis = 0; axis < extents.rank(); ++axis) {
+    const Index length = (*array_.shard)[axis];
+    base_.shards *= touch_axis(array_.shape[axis], length, extents[axis], pattern.step(axis)).chunks;
+    base_.shard_elements *= static_cast<double>(length);
+  }
+}
+
 double Pricer::seconds(std::span<const AxisTouch> axes, double chunk_elements) const {
-  Requests requests;
-  return terms(axes, chunk_elements, requests).sum_s();
+  Trace trace;
+  trace_read(array_, base_, axes, chunk_elements, trace);
+  double jumps_s = 0;
+  return terms_of(trace, array_, *device_, jumps_s).sum_s();
 }
 
 Cost Pricer::least(double chunks, double elements) const {
   const Device& device = *device_;
+  const bool plain = is_plain(array_);
   const bool objects = array_.placement == Placement::one_object;
-  const double useful_bytes = useful_bytes_;
+  const double useful_bytes = base_.useful_bytes;
   const double full_bytes = std::max(useful_bytes, elements * static_cast<double>(array_.element_bytes));
-  // Without padding fewer bytes may count; what is wanted is certain.
-  const double decoded_bytes = array_.pads_edges ? full_bytes : useful_bytes;
+  // Without padding, and where large chunks are read piece by piece, fewer bytes may count; what is wanted is certain.
+  const bool pieces = !plain && array_.client->kind == Client::Kind::hdf5 && !objects && array_.decode.s_per_byte == 0;
+  const bool full = array_.pads_edges && !pieces;
+  const double decoded_bytes = full ? full_bytes : useful_bytes;
   Cost cost;
-  cost.requests.bytes =
-      (array_.pads_edges && !array_.decode.compresses ? full_bytes : useful_bytes) * array_.stored_ratio;
+  cost.requests.bytes = (full && !array_.decode.compresses ? full_bytes : useful_bytes) * array_.stored_ratio;
+  if (pieces) cost.requests.bytes = std::min(useful_bytes, cost.requests.bytes);
   cost.requests.requests = 1;
   double jumps_s = 0;
   if (objects && array_.shard) {
     cost.requests.requests = chunks;
   } else if (device.window_bytes > 0) {
-    cost.requests.requests = chunks;
-    const double windows = std::min(
-        chunks, elements * static_cast<double>(array_.element_bytes) * array_.stored_ratio / device.window_bytes);
+    cost.requests.requests = pieces ? 1 : chunks;
+    const double windows = std::min(chunks, cost.requests.bytes / device.window_bytes);
     jumps_s = windows * device.access_s + (objects ? chunks * device.object_s : 0.0);
   } else if (objects) {
     cost.requests.requests = chunks;
     jumps_s = chunks * (device.jump_s(1e12) + device.object_s);
   }
-  const double rounds = device.in_flight > 1 ? 1 / device.in_flight : 1.0;
-  const double device_s =
-      std::max((jumps_s + cost.requests.bytes / device.stream_Bps) * rounds, cost.requests.bytes / device.total_Bps);
-  const double decode_s_per_byte =
-      device.decode_Bps > 0 ? 1 / device.decode_Bps : array_.decode.s_per_byte / device.codec_speed;
-  cost.seconds = device.open_s + device_s + chunks * (device.chunk_s + array_.decode.s_per_chunk) +
-                 decoded_bytes * decode_s_per_byte + useful_bytes / device.copy_Bps;
+  if (!plain && array_.client->fetch != Client::Fetch::exact) cost.requests.requests = 1;
+  double in_flight = device.in_flight;
+  if (!plain) in_flight = std::min(in_flight, array_.client->in_flight);
+  const double rounds = in_flight > 1 ? 1 / in_flight : 1.0;
+  const double stream_Bps = std::max(device.stream_Bps.value, device.sequential_Bps.value);
+  double device_s =
+      std::max((jumps_s + cost.requests.bytes / stream_Bps) * rounds, cost.requests.bytes / device.total_Bps);
+  const double chunks_s = chunks * chunk_work_s(array_, device);
+  if (!plain && array_.client->in_flight > 1) device_s = std::max(0.0, device_s - chunks_s);
+  cost.seconds = (plain ? device.open_s.value : 0.0) + device_s + chunks_s +
+                 decoded_bytes * decode_s_per_byte(array_, device) + useful_bytes / device.copy_Bps;
   return cost;
 }
 
 Cost Pricer::price(std::span<const AxisTouch> axes, double chunk_elements) const {
-  Cost cost;
-  cost.terms = terms(axes, chunk_elements, cost.requests);
-  cost.seconds = cost.terms.sum_s();
-  cost.seconds_low = cost.seconds / device_->error_factor;
-  cost.seconds_high = cost.seconds * device_->error_factor;
-  return cost;
+  Trace trace;
+  trace_read(array_, base_, axes, chunk_elements, trace);
+  return price_trace(trace, array_, *device_);
 }
 
 Cost price(const StoredArray& array, const Shape& extents, const Device& device) {
@@ -213,7 +200,7 @@ std::string Cost::dominating() const {
       return fmt::format("{} reads of the chunk index", count(requests.index_reads));
     case 2:
       // Moving the bytes, or getting at them?
-      if (requests.requests < 1.5 || requests.jumps_s < 0.5 * terms.device_s) {
+      if (requests.requests < 1.5 || jumps_s < 0.5 * terms.device_s) {
         return fmt::format("reading {}", bytes(requests.bytes));
       }
       return fmt::format("{} separate reads of {}", count(requests.requests),

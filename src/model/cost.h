@@ -1,4 +1,4 @@
-// The time of one read: geometry -> requests -> seconds.
+// The time of one read: geometry -> trace of requests -> seconds.
 #pragma once
 
 #include <algorithm>
@@ -7,43 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "model/decode.h"
 #include "model/device.h"
-#include "model/geometry.h"
 #include "model/pattern.h"
+#include "model/trace.h"
 
 namespace chunkwise {
-
-/// Where chunks are.
-enum class Placement {
-  one_file,    // in row-major order in one file, found through a B-tree
-  one_object,  // each chunk an object of its own
-};
-
-/// How an array is stored, as far as time is concerned. Value type.
-struct StoredArray {
-  Shape shape;  // no empty axis
-  std::size_t element_bytes = 1;
-  std::optional<Shape> chunk;  // nothing: contiguous
-  Placement placement = Placement::one_file;
-  /// With one_object: objects hold whole chunks each, of this shape together, behind an index. Not for shapes that a
-  /// search tries: those are priced as if such objects held them.
-  std::optional<Shape> shard;
-  bool pads_edges = true;   // edge chunks take full size on disk
-  double stored_ratio = 1;  // bytes on disk per byte before encoding
-  DecodeCost decode;
-};
-
-/// What a read asks of the storage; expectations over places.
-struct Requests {
-  double chunks = 0;    // 1 for a contiguous array
-  double requests = 0;  // for data, neighbours merged
-  double bytes = 0;     // data read from storage
-  double decoded_bytes = 0;
-  double useful_bytes = 0;
-  double index_reads = 0;  // nodes of the chunk index, or indexes of shards
-  double jumps_s = 0;      // from each request to the next, one after the other
-};
 
 /// The terms of the time, in seconds. They add up.
 struct CostTerms {
@@ -62,14 +30,20 @@ struct Cost {
   double seconds_low = 0;
   double seconds_high = 0;
   Requests requests;
+  double jumps_s = 0;  // from each request to the next, one after the other
   CostTerms terms;
 
   /// The largest term, in words: "98,128 separate reads of 4 B", "reading 1.2 GiB", "decoding 3.1 GiB".
   std::string dominating() const;
 };
 
+/// The time law: seconds of a trace on a device.
 /// T = open + index + device + chunks * per_chunk + decoded / rate + useful / copy rate, where
-/// device = max(requests in rounds of in_flight, bytes / total rate).
+/// device = max(requests in rounds of in_flight, bytes / total rate); a client with several requests under way waits
+/// for the device only as far as its own work per chunk does not take longer.
+Cost price_trace(const Trace& trace, const StoredArray& array, const Device& device);
+
+/// price_trace() of trace_read().
 Cost price(const StoredArray& array, const Shape& extents, const Device& device);
 Cost price(const StoredArray& array, const AccessPattern& pattern, const Device& device);
 
@@ -89,13 +63,9 @@ class Pricer {
   Cost least(double chunks, double elements) const;
 
  private:
-  CostTerms terms(std::span<const AxisTouch> axes, double chunk_elements, Requests& requests) const;
-
   StoredArray array_;
   const Device* device_;
-  double useful_bytes_ = 0;
-  double shards_ = 0;  // touched
-  double shard_elements_ = 0;
+  TraceBase base_;
 };
 
 /// Expected touches of a contiguous array (units are elements) or of chunks.

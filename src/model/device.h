@@ -25,6 +25,7 @@ struct Device {
   std::string name;
   std::string summary;
   std::string calibrated;  // the day it was measured; empty: typical values
+  std::string client;      // whose time the constants hold, see client.h; empty: nobody's
   /// Once per read: from the path to the array's metadata.
   Constant open_s;
   /// One request that does not continue the one before, without the way there.
@@ -40,7 +41,12 @@ struct Device {
   Constant pass_Bps;
   /// All requests in flight together.
   Constant total_Bps;
-  /// Requests the usual client keeps in flight.
+  /// What a run of requests that follow each other gets of the kernel's readahead: the first readahead_bytes come at
+  /// stream_Bps, the rest at sequential_Bps; if the run is of several requests, it takes readahead_s until it flows.
+  Constant sequential_Bps;
+  Constant readahead_bytes;
+  Constant readahead_s;
+  /// Requests that the device serves at the same time; of a profile for plain clients: that the client keeps in flight.
   Constant in_flight;
   /// Added per chunk where every chunk is an object of its own: open, look up.
   Constant object_s;
@@ -52,6 +58,10 @@ struct Device {
   Constant decode_Bps;
   /// Decoding against the typical rates of the codecs, where decode_Bps is 0.
   Constant codec_speed;
+  /// The same of deflate alone: readers use zlib, whose speed differs from other codecs' by machine.
+  Constant deflate_speed;
+  /// The clients' own work against the typical, see client.h.
+  Constant client_speed;
   /// Copying wanted elements out of decoded chunks.
   Constant copy_Bps;
   /// A prediction t means t / error_factor .. t * error_factor.
@@ -59,6 +69,8 @@ struct Device {
 
   /// Time to begin a request `distance_bytes` behind the end of the one before: a new access, or reading over the gap.
   double jump_s(double distance_bytes) const;
+  /// Bytes of `runs` of neighbours, equally long, of so many requests together.
+  double stream_s(double bytes, double runs, double calls) const;
 };
 
 /// The constants of a device by name, as profiles have them.
@@ -67,6 +79,9 @@ struct ConstantRow {
   std::string_view unit;
   Constant Device::*member;
   std::string_view meaning;
+  /// Profiles without it were written before it existed: then it is this one, or 0 without one.
+  bool is_new = false;
+  Constant Device::*fallback = nullptr;
 };
 std::span<const ConstantRow> constant_rows();
 

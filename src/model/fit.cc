@@ -221,6 +221,9 @@ Device blank(std::string name) {
   }
   device.in_flight = given(1, "fitted among 1, 2, 4, ... 64");
   device.codec_speed = given(1, "not fitted: decode_Bps says it all");
+  device.deflate_speed = device.client_speed = device.codec_speed;
+  device.readahead_bytes = given(kNone, "not fitted: all bytes come at stream_Bps");
+  device.client = "plain";
   device.error_factor = given(1, "");
   return device;
 }

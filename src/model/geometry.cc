@@ -28,6 +28,17 @@ Wide sum_of_floors(Index count, Index c) {
   return q * (q - 1) / 2 * c + r * q;
 }
 
+/// What does not depend on the place.
+AxisTouch axis_of(Index length, Index chunk, Index count, Index step) {
+  AxisTouch touch;
+  touch.wanted = static_cast<double>(count);
+  touch.step = static_cast<double>(step);
+  touch.length = static_cast<double>(length);
+  touch.chunk = static_cast<double>(chunk);
+  touch.all_chunks = static_cast<double>(ceil_div(length, chunk));
+  return touch;
+}
+
 }  // namespace
 
 Touch touch_at(const Shape& array, const Shape& chunk, std::size_t element_bytes, bool pads_edges, const Box& box) {
@@ -56,12 +67,19 @@ AxisTouch touch_axis(Index length, Index chunk, Index count, Index step) {
   const Index extent = (count - 1) * step + 1;
   const Index places = length - extent + 1;
   const Index all = ceil_div(length, chunk);
-  AxisTouch touch;
-  touch.all_chunks = static_cast<double>(all);
+  AxisTouch touch = axis_of(length, chunk, count, step);
 
   // The last chunk is touched from o = reach on; the first one up to o = chunk - 1.
   const Index reach = std::max<Index>(0, (all - 1) * chunk - extent + 1);
   const auto n_places = static_cast<double>(places);
+  if (chunk == 1) {
+    touch.whole = static_cast<double>(count);
+  } else if (step == 1 && count >= chunk) {
+    // floor((o+A)/c) - ceil(o/c), summed over o = 0 .. places-1.
+    const Wide sum_whole = sum_of_floors(count + places, chunk) - sum_of_floors(count, chunk) -
+                           sum_of_floors(places + chunk - 1, chunk) + sum_of_floors(chunk - 1, chunk);
+    touch.whole = static_cast<double>(sum_whole) / n_places;
+  }
   // From the first chunk touched to the last, floor((o+A-1)/c) - floor(o/c) + 1, summed over o = 0 .. places-1.
   const Wide sum_span =
       sum_of_floors(length, chunk) - sum_of_floors(extent - 1, chunk) - sum_of_floors(places, chunk) + places;
@@ -97,8 +115,7 @@ AxisTouch touch_axis_at(Index length, Index chunk, Index start, Index count, Ind
   const Index all = ceil_div(length, chunk);
   const Index span = last - first + 1;
   const Index n = step > chunk ? count : span;
-  AxisTouch touch;
-  touch.all_chunks = static_cast<double>(all);
+  AxisTouch touch = axis_of(length, chunk, count, step);
   touch.span = static_cast<double>(span);
   touch.chunks = static_cast<double>(n);
   touch.p_all = n == all ? 1 : 0;
@@ -106,6 +123,11 @@ AxisTouch touch_axis_at(Index length, Index chunk, Index start, Index count, Ind
   touch.chunks_if_some = n == all ? 0 : static_cast<double>(n);
   const Wide overhang = last == all - 1 ? Wide{all} * chunk - length : 0;
   touch.elements = static_cast<double>(Wide{n} * chunk - overhang);
+  if (chunk == 1) {
+    touch.whole = static_cast<double>(count);
+  } else if (step == 1) {
+    touch.whole = static_cast<double>(std::max<Index>(0, (start + count) / chunk - ceil_div(start, chunk)));
+  }
   if (step > chunk) touch.pieces = static_cast<double>(step / 2 >= chunk ? count : span - count + 1);
   return touch;
 }

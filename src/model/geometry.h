@@ -31,6 +31,11 @@ struct AxisTouch {
   double span = 0;            // E[chunks from the first touched to the last]
   double pieces = 1;          // E[runs of touched chunks]; above 1 where steps jump over chunks
   double p_ends = 0;          // P(the first and the last chunk are touched)
+  double wanted = 0;          // elements of the read
+  double whole = 0;           // E[chunks of which every element, up to the full length, is wanted]
+  double step = 1;            // from one wanted element to the next
+  double length = 0;          // of the array
+  double chunk = 1;           // length of a chunk
 };
 /// `count` elements at a uniformly random place among all where they fit.
 AxisTouch touch_axis(Index length, Index chunk, Index count, Index step = 1);

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/suggest.h"
-#include "model/device.h"
+#include "model/client.h"
 
 namespace chunkwise {
 namespace {
@@ -30,11 +30,12 @@ bool is_rate(const ConstantRow& row) {
 
 /// What a figure may be: times and sizes from 0, rates above 0 (null: infinite), counts and factors from 1.
 double read_number(const Json& value, const ConstantRow& row, std::string_view where) {
-  if (value.is_null() && (is_rate(row) || row.name == "window_bytes")) return kNone;
+  if (value.is_null() && (is_rate(row) || row.name == "window_bytes" || row.name == "readahead_bytes")) return kNone;
   const auto number = to_double(value);
   const bool sane = number && std::isfinite(*number) && *number >= 0 && (!is_rate(row) || *number > 0) &&
                     (row.name != "in_flight" || *number >= 1) && (row.name != "error_factor" || *number >= 1) &&
-                    (row.name != "codec_speed" || *number > 0) && (row.name != "index_share" || *number <= 1);
+                    (row.name.find("_speed") == std::string_view::npos || *number > 0) &&
+                    (row.name != "index_share" || *number <= 1);
   if (!sane) refuse(where, fmt::format("has a value of '{}' that makes no sense", row.name), std::string(row.meaning));
   return *number;
 }
@@ -59,6 +60,7 @@ void check_schema(const Json& document, std::string_view where) {
 std::string profile_json(const Device& device, std::string_view more) {
   Json document = {{"schema", kSchema}, {"name", device.name}, {"summary", device.summary}};
   document["calibrated"] = device.calibrated.empty() ? Json(nullptr) : Json(device.calibrated);
+  if (!device.client.empty()) document["client"] = device.client;
   Json constants = Json::object();
   for (const auto& row : constant_rows()) {
     const Constant& constant = device.*row.member;
@@ -78,6 +80,7 @@ Device parse_profile(std::string_view text, std::string_view where) {
   device.name = text_member(document, "name");
   device.summary = text_member(document, "summary");
   device.calibrated = text_member(document, "calibrated");
+  device.client = text_member(document, "client");
   if (device.name.empty()) refuse(where, "has no name");
   const auto constants = document.find("constants");
   if (constants == document.end() || !constants->is_object()) refuse(where, "has no constants");
@@ -90,6 +93,11 @@ Device parse_profile(std::string_view text, std::string_view where) {
   }
   for (const auto& row : constant_rows()) {
     const auto found = constants->find(std::string(row.name));
+    if (found == constants->end() && row.is_new) {
+      if (row.fallback != nullptr) device.*row.member = device.*row.fallback;
+      (device.*row.member).source = "the profile is older than this constant";
+      continue;
+    }
     if (found == constants->end()) refuse(where, fmt::format("lacks the constant '{}'", row.name));
     const Json& entry = *found;
     if (!entry.is_object() || !entry.contains("value")) {
@@ -104,6 +112,9 @@ Device parse_profile(std::string_view text, std::string_view where) {
       refuse(where, fmt::format("has a value of '{}' outside its interval", row.name));
     }
   }
+  // Before profiles said so, those with a rate of decoding were fitted to the reads of some client.
+  if (device.client.empty() && device.decode_Bps > 0) device.client = "plain";
+  if (!device.client.empty()) static_cast<void>(find_client(device.client));
   return device;
 }
 

@@ -137,7 +137,7 @@ struct Columns {
   std::size_t pattern;
   std::size_t wall;
   std::vector<std::size_t> start, count, chunk;
-  std::optional<std::size_t> layout, order, codec, device, store, stored;
+  std::optional<std::size_t> layout, order, codec, device, store, client, stored;
 };
 
 Timing parse_row(const std::vector<std::string>& fields, const Columns& columns, const Axes& axes, std::size_t line) {
@@ -176,6 +176,7 @@ Timing parse_row(const std::vector<std::string>& fields, const Columns& columns,
     throw Error(Code::usage, fmt::format("'{}' in column store of line {} is not known", row.store, line),
                 "it is file or objects");
   }
+  if (columns.client) row.client = fields[*columns.client];
   if (columns.stored && !fields[*columns.stored].empty()) {
     row.stored_bytes = parse_number(fields[*columns.stored], "stored_bytes", line);
   }
@@ -231,6 +232,7 @@ Timings parse_timings(std::string_view text, const Shape& shape, const std::vect
       columns.codec = header->find("codec");
       columns.device = header->find("device");
       columns.store = header->find("store");
+      columns.client = header->find("client");
       columns.stored = header->find("stored_bytes");
       continue;
     }
@@ -267,11 +269,22 @@ TimedRead timed_read(const Timings& timings, const Timing& row, bool many_object
   return read;
 }
 
-std::vector<Cost> predict(const Timings& timings, const Device& device) {
+std::vector<Cost> predict(const Timings& timings, const Device& device, const Client* client) {
   const bool many_objects = device.in_flight > 1 && !timings.has_contiguous();
+  std::map<std::string, Client> known;
+  const auto named = [&](const std::string& name) -> const Client* {
+    return &known.try_emplace(name, find_client(name)).first->second;
+  };
   std::vector<Cost> costs;
   for (const auto& row : timings.rows) {
-    const auto read = timed_read(timings, row, many_objects);
+    auto read = timed_read(timings, row, many_objects);
+    read.array.client = client;
+    if (client == nullptr) {
+      std::string name = row.client;
+      if (name.empty()) name = device.client;
+      if (name.empty()) name = usual_client(read.array.placement);
+      read.array.client = named(name);
+    }
     costs.push_back(Pricer(read.array, read.pattern, device).price(read.axes, read.chunk_elements));
   }
   return costs;

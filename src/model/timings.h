@@ -21,6 +21,7 @@ struct Timing {
   std::string codec;           // "shuffle,deflate:4"; empty: unknown
   std::string device;
   std::string store;        // "file", "objects" (each chunk one); empty: unknown
+  std::string client;       // as find_client() takes it; empty: unknown
   double stored_bytes = 0;  // of the whole array; 0: unknown
   double wall_s = 0;
 };
@@ -37,8 +38,8 @@ struct Timings {
 
 /// A table in CSV whose header has `pattern`, `wall_s` and for every dimension `start_D`, `n_D` and `chunk_D`, in axis
 /// order; optional `layout` (chunked, contiguous), `order` ("y x time"), `codec`, `device`, `store` (file,
-/// objects), `stored_bytes`. `dims` may
-/// be empty: then the header names them. Throws Error{usage} with the line and the right names.
+/// objects), `client`, `stored_bytes`. `dims` may be empty: then the header names them. Throws Error{usage} with the
+/// line and the right names.
 Timings parse_timings(std::string_view text, const Shape& shape, const std::vector<std::string>& dims,
                       std::size_t element_bytes);
 
@@ -52,9 +53,10 @@ struct TimedRead {
 /// `many_objects`: a chunk is an object of its own, where the row does not say.
 TimedRead timed_read(const Timings& timings, const Timing& row, bool many_objects);
 
-/// The cost of every row, in order. Chunks count as objects of their own where the device keeps several requests in
-/// flight and no row is contiguous.
-std::vector<Cost> predict(const Timings& timings, const Device& device);
+/// The cost of every row, in order. `client` reads all of them; null: each row's own, else the one the device's
+/// constants are of, else the usual one for the store. Chunks count as objects of their own where the device keeps
+/// several requests in flight and no row is contiguous.
+std::vector<Cost> predict(const Timings& timings, const Device& device, const Client* client = nullptr);
 
 /// A device whose constants fit the rows: open, per chunk, per decoded byte, per byte of the longest of a device's
 /// rounds; with contiguous rows also access, reading over gaps, and the window that small chunks share. Non-negative,

@@ -45,9 +45,9 @@ std::string cost_text(const AdviseReport& report, const AdviseReport::Variable& 
                      format_seconds(t.index_s / r.index_reads)));
   }
   const bool one = r.requests < 1.5;
-  const std::string jumps = one ? fmt::format("1 read, {} until it begins", format_seconds(r.jumps_s))
+  const std::string jumps = one ? fmt::format("1 read, {} until it begins", format_seconds(cost.jumps_s))
                                 : fmt::format("{} reads, {} on average until each begins", count_text(r.requests),
-                                              format_seconds(r.jumps_s / r.requests));
+                                              format_seconds(cost.jumps_s / r.requests));
   const std::string stream = fmt::format("{} at {}", bytes_text(r.bytes), rate_text(device.stream_Bps));
   line("device", t.device_s,
        device.in_flight > 1 ? fmt::format("the greater of: {}, {}, in rounds of {}; {} at {}", jumps, stream,

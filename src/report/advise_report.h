@@ -112,6 +112,7 @@ struct AdviseReport {
   std::optional<std::uint64_t> max_client_bytes;
   bool shows_all_policies = false;  // asked for by name or number
   Device device{};
+  std::string client;  // who reads
   std::string objective = "weighted";
   bool is_default = false;  // device, accesses and limits are the default ones
   std::optional<Log> log;

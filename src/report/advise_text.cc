@@ -273,8 +273,8 @@ std::string advise_text(const AdviseReport& report, bool explain) {
   const Device& device = report.device;
   const std::string origin =
       device.calibrated.empty() ? "typical values, not calibrated" : fmt::format("calibrated {}", device.calibrated);
-  text += wrap(fmt::format("device {}: {}, {}: right within a factor of {}", device.name, device.summary, origin,
-                           fmt::format("{:.3g}", device.error_factor.value)),
+  text += wrap(fmt::format("device {}: {}, {}: right within a factor of {}; client {}", device.name, device.summary,
+                           origin, fmt::format("{:.3g}", device.error_factor.value), report.client),
                2);
   if (report.log) {
     const auto& log = *report.log;

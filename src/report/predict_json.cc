@@ -47,7 +47,11 @@ std::string predict_json(const PredictReport& report) {
                      {"wall_s", row.wall_s},
                      {"predicted_s", cost.seconds},
                      {"low_s", cost.seconds_low},
-                     {"high_s", cost.seconds_high}});
+                     {"high_s", cost.seconds_high},
+                     {"calls", cost.requests.calls},
+                     {"bytes_read", cost.requests.bytes},
+                     {"index_reads", cost.requests.index_reads},
+                     {"index_bytes", cost.requests.index_bytes}});
   }
   document["cells"] = std::move(cells);
   return dump_json(document, 2) + "\n";

@@ -19,7 +19,11 @@ struct DeviceProbe {
   std::vector<ProbeTimes> random;  // one request at a time, from small to large
   std::vector<ProbeTimes> skips;   // 4 KiB every so often, forwards
   ProbeTimes opens;                // of small files that were never read: open, read, close
+  ProbeTimes runs;                 // of 1 MiB in requests of 16 KiB, at random places
   double total_Bps = 0;            // several large requests in flight
+  double sequential_Bps = 0;       // from one end to the other, one request after the other
+  double queue_gain = 1;           // small random requests a second, eight in flight over one
+  double readahead_bytes = 0;      // the kernel's limit for this device; 0: not known
   double resident_share = 0;       // pages still in the cache after it was emptied; 0 if all reads were cold
   double seconds = 0;              // all of it
 };
