@@ -72,7 +72,7 @@ void fetch_by_cache(const Client& client, Trace& trace) {
   const double mean_bytes = trace.bytes / trace.requests;
   double fetches = 1;
   double bytes = 0;
-  for (std::size_t i = 0; i < trace.n_jumps; ++i) {
+  for (std::size_t i = 1; i < trace.n_jumps; ++i) {  // the first leads to the data
     Trace::Jump& jump = trace.jumps[i];
     const double fetched = jump.count * hits(jump.distance_bytes);
     // What lies between comes along.
@@ -206,13 +206,14 @@ SieveReads sieve_reads(std::span<const AxisTouch> axes, std::size_t element_byte
 
 double runs_in_chunks(std::span<const AxisTouch> axes) {
   double runs = 1;
-  double whole = 1;  // parts behind the axis that are wanted as a whole, each one run
+  double whole = 1;  // parts behind the axis that are one run, of a whole chunk
   for (std::size_t i = axes.size(); i-- > 0;) {
     const AxisTouch& axis = axes[i];
     // Elements of one axis follow each other; with steps each stands alone.
     const double together = axis.step == 1 || axis.chunk == 1 ? axis.chunks : axis.wanted;
     runs = together * whole + axis.wanted * (runs - whole);
-    whole *= axis.whole;
+    // Elements that follow each other in the file must do so in memory, too: the part is all that is wanted.
+    whole *= axis.wanted == axis.chunk ? axis.whole : 0.0;
   }
   return runs;
 }

@@ -16,7 +16,7 @@ std::vector<AxisTouch> touches(const Shape& shape, const Shape& chunk, const Sha
   return axes;
 }
 
-/// Runs of neighbouring wanted elements inside each chunk, by looking at every element.
+/// Runs of wanted elements inside each chunk that are neighbours in the result, too, by looking at every element.
 double runs_by_looking(const Shape& shape, const Shape& chunk, const Shape& start, const Shape& count) {
   double runs = 0;
   const auto wanted = [&](Index y, Index x) {
@@ -24,10 +24,12 @@ double runs_by_looking(const Shape& shape, const Shape& chunk, const Shape& star
   };
   for (Index cy = 0; cy < shape[0]; cy += chunk[0]) {
     for (Index cx = 0; cx < shape[1]; cx += chunk[1]) {
-      bool before = false;
+      Index before = -2;  // where the last element goes
       for (Index i = 0; i < chunk[0] * chunk[1]; ++i) {
-        const bool now = wanted(cy + i / chunk[1], cx + i % chunk[1]);
-        runs += now && !before ? 1 : 0;
+        const Index y = cy + i / chunk[1];
+        const Index x = cx + i % chunk[1];
+        const Index now = wanted(y, x) ? (y - start[0]) * count[1] + x - start[1] : -2;
+        runs += now >= 0 && now != before + 1 ? 1 : 0;
         before = now;
       }
     }
@@ -126,5 +128,4 @@ TEST_CASE("a block cache fetches blocks, as many as the requests lie in") {
   array.client = &cached;
   const auto blocks = price(array, Shape{2000000}, s3);
   CHECK(blocks.requests.calls == Approx(1 + 8e6 / 8388608));
-  CHECK(blocks.seconds < all.seconds / 20);
 }
