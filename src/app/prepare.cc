@@ -186,7 +186,17 @@ std::uint64_t zip_directory_bytes(const std::vector<PlanInput>& inputs) {
 /// A hash of every chunk, until the target is read back.
 std::uint64_t proofs_bytes(const std::vector<PlanInput>& inputs) {
   std::uint64_t n_chunks = 0;
-  for (const PlanInput& input : inputs) n_chunks += static_cast<std::uint64_t>(input.target->grid().n_chunks());
+  for (const PlanInput& input : inputs) {
+    const ArrayMeta& source = *input.source;
+    const ArrayMeta& target = *input.target;
+    const bool by_format = source.dtype.refers && target.dtype.refers;
+    const bool same_fill =
+        by_format ||
+        (source.dtype.is_varying() ? source.fill == target.fill
+                                   : fill_as(source, target) == fill_in_order(target, target.layout.byte_order));
+    if (source.n_stored_chunks == 0 && same_fill) continue;  // nothing is written, however large it is
+    n_chunks += static_cast<std::uint64_t>(target.grid().n_chunks());
+  }
   constexpr std::uint64_t kGrowing = 2;  // while a list becomes longer
   return kGrowing * n_chunks * sizeof(ChunkProof);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <string>
@@ -135,7 +136,7 @@ bool through_intermediate(Random& random, const ArrayMeta& source, const ArrayMe
   if (array.kind != ArrayPlan::Kind::rewrite) return false;
   IntermediateRequest request{source, target};
   request.most_block_bytes = ~std::uint64_t{0};
-  request.most_index_bytes = 1u << 20;
+  request.most_index_bytes = 64u << 20;  // of the smallest boxes there are many
   request.most_box_bytes = static_cast<std::uint64_t>(pick(random, 1, 400));
   const std::uint64_t least = std::max(source.chunk_bytes(), target.chunk_bytes());
   request.room_bytes = least * static_cast<std::uint64_t>(pick(random, 1, 3));
@@ -332,10 +333,11 @@ bool holds_ramp(MemoryDataset& dataset, const ArrayMeta& meta) {
 
 }  // namespace
 
-TEST_CASE("a thousand problems: what is read and written is what was planned") {
+TEST_CASE("random problems, a thousand with CHUNKWISE_FULL: what is read and written is what was planned") {
   int n_again = 0;
   int n_through = 0;
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+  const int n_problems = std::getenv("CHUNKWISE_FULL") != nullptr ? 1000 : 60;
+  for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(n_problems); ++seed) {
     CAPTURE(seed);
     Random random(seed);
     Problem problem;
@@ -395,8 +397,8 @@ TEST_CASE("a thousand problems: what is read and written is what was planned") {
     if (raw_scratch) REQUIRE(result.totals.scratch_written_bytes == wanted_scratch_bytes);
     for (const ArrayMeta& target : problem.targets) REQUIRE(holds_ramp(problem.target, target));
   }
-  CHECK(n_again > 300);
-  CHECK(n_through > 100);
+  CHECK(n_again > n_problems / 5);
+  CHECK(n_through > n_problems / 20);
 }
 
 TEST_CASE("shares of a plan write every chunk once, and the content that one process writes") {
