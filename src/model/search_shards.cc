@@ -12,6 +12,7 @@ namespace chunkwise {
 namespace {
 
 constexpr int kTurns = 3;
+constexpr double kGain = 0.995;
 constexpr double kMaxShards = 3000;  // combinations of lengths that are looked at
 
 /// Numbers of chunks along an axis, ascending: small ones, then further and further apart, and all.
@@ -152,26 +153,30 @@ ShardedResult search_sharded(const StoredArray& plain, const std::vector<bool>& 
   ShardedResult best;
   best.chunks = search_chunks(array, unlimited, patterns, device, alone, goal);
   const std::uint64_t max_objects = limits.max_objects.value_or(UINT64_MAX);
-  if (count_objects(array.shape, best.chunks.chunk) <= static_cast<double>(max_objects)) return best;
+  const bool few = count_objects(array.shape, best.chunks.chunk) <= static_cast<double>(max_objects);
 
   double best_value = std::numeric_limits<double>::infinity();
   Shape chunk = best.chunks.chunk;
   const std::uint64_t n_first = best.chunks.n_priced;
-  // Few large chunks may do as well, without indexes.
-  if (auto few = search_chunks(array, unlimited, patterns, device, limits, goal); few.within_limits) {
-    best_value = few.objective;
-    few.n_priced += n_first;
-    best.chunks = few;
+  if (few) {
+    best_value = best.chunks.objective;
+  } else if (auto large = search_chunks(array, unlimited, patterns, device, limits, goal); large.within_limits) {
+    // Few large chunks may do as well, without indexes.
+    best_value = large.objective;
+    large.n_priced += n_first;
+    best.chunks = large;
   }
   for (int turn = 0; turn < kTurns; ++turn) {
     array.chunk = chunk;
     array.shard.reset();
     auto shard = best_shard(array, patterns, device, max_objects, kMaxShardBytes, goal);
     const bool fits = shard.has_value();
+    if (!fits && few) break;
     if (!fits) shard = grown(array, chunk, static_cast<double>(kMaxShardBytes));
     array.shard = *shard == chunk ? std::optional<Shape>() : shard;
     const double value = value_of(array, patterns, device, goal);
-    if (value < best_value) {
+    // Shards that gain nothing are only another thing to know.
+    if (value < best_value * kGain) {
       best_value = value;
       best.chunks.chunk = chunk;
       best.chunks.objective = value;
@@ -185,7 +190,7 @@ ShardedResult search_sharded(const StoredArray& plain, const std::vector<bool>& 
     chunk = next.chunk;
   }
   // Of the parts, not of both together.
-  best.chunks.proven = false;
+  if (best.shard) best.chunks.proven = false;
   return best;
 }
 

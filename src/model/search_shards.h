@@ -19,8 +19,8 @@ struct ShardedResult {
 std::optional<Shape> best_shard(const StoredArray& array, std::span<const AccessPattern> patterns, const Device& device,
                                 std::uint64_t max_objects, std::uint64_t max_shard_bytes, const Goal& goal);
 
-/// The best chunks for one object each where those are few enough; else the best chunks in shards. As search_chunks().
-/// Where no shards keep the limits, the largest that fit.
+/// The best chunks, each an object or several in a shard, that keep the number of objects. As search_chunks(); proven
+/// for chunks without shards only as far as there are no shards. Where no shards keep the limits, the largest that fit.
 ShardedResult search_sharded(const StoredArray& array, const std::vector<bool>& unlimited,
                              std::span<const AccessPattern> patterns, const Device& device, const SearchLimits& limits,
                              const Goal& goal = {});
